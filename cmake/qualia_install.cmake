@@ -1,0 +1,1 @@
+# Filled by packaging/: see packaging/CMakeLists.txt.

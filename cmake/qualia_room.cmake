@@ -1,0 +1,55 @@
+# qualia_room(NAME <room> USES <rooms...> [LINKS <third-party targets...>])
+#
+# One room of the house (see src/LAYERS): every *.cpp of the folder becomes the static library
+# qualia_<room>; *_test.cpp become the test program qualia_<room>_test; *_bench.cpp the benchmark
+# qualia_<room>_bench. A room may include only itself and the rooms under USES; the tidy test holds
+# both USES and every #include against src/LAYERS.
+function(qualia_room)
+  cmake_parse_arguments(ROOM "" "NAME" "USES;LINKS" ${ARGN})
+  string(REPLACE "/" "_" target ${ROOM_NAME})
+  set(target qualia_${target})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  set(tests ${sources})
+  set(benches ${sources})
+  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER benches INCLUDE REGEX "_bench\\.cpp$")
+
+  set(kind PUBLIC)
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    target_link_libraries(${target} PRIVATE qualia_flags)
+  else()
+    add_library(${target} INTERFACE)
+    set(kind INTERFACE)
+  endif()
+  target_include_directories(${target} ${kind}
+    ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(${target} ${kind} tl::expected fmt::fmt ${ROOM_LINKS})
+  foreach(used ${ROOM_USES})
+    string(REPLACE "/" "_" used ${used})
+    target_link_libraries(${target} ${kind} qualia_${used})
+  endforeach()
+
+  if(tests AND QUALIA_TESTS)
+    qualia_test(NAME ${target}_test SOURCES ${tests} USES ${target})
+  endif()
+  if(benches AND QUALIA_BENCHES)
+    add_executable(${target}_bench ${benches})
+    target_link_libraries(${target}_bench PRIVATE qualia_flags ${target} benchmark::benchmark_main)
+  endif()
+endfunction()
+
+# qualia_test(NAME <program> SOURCES <files...> USES <targets...> [LABEL <ctest label>])
+# Tests run with the source tree's root as working directory, so "tests/data/..." names test data.
+function(qualia_test)
+  cmake_parse_arguments(TEST "" "NAME;LABEL" "SOURCES;USES" ${ARGN})
+  add_executable(${TEST_NAME} ${TEST_SOURCES})
+  target_link_libraries(${TEST_NAME} PRIVATE qualia_flags ${TEST_USES} GTest::gtest_main GTest::gmock)
+  set(label unit)
+  if(TEST_LABEL)
+    set(label ${TEST_LABEL})
+  endif()
+  gtest_discover_tests(${TEST_NAME} DISCOVERY_MODE PRE_TEST
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTIES LABELS ${label} TIMEOUT 300)
+endfunction()

@@ -1,0 +1,52 @@
+// Chat templates: messages -> prompt text, by the Jinja source that a model file carries.
+// Thread-safety: immutable after parse(); render may run in parallel.
+// Text that came from a message is marked as untrusted, byte range by byte range, so that the
+// tokenizer can keep control text in it plain.
+// Bounds: parse depth, evaluation steps, nesting, bytes built and wall time are limited; going over
+// is an Error within 2 s, never a crash. A template sees its variables and nothing else.
+// Errors: corrupt_file for a syntax error or unknown filter (with the line); invalid_argument for a
+// template's own raise_exception (with its sentence) or a failing evaluation (with the line).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qualia/result.h"
+#include "tokenizer/tokenizer.h"
+
+namespace qualia::tokenizer {
+
+struct RenderedPrompt {
+  std::string text;
+  std::vector<ByteRange> untrusted;  // sorted, disjoint: the bytes that came from messages
+};
+
+struct TemplateInput {
+  std::string messages_json;     // a JSON array of objects: role, content (string, null or parts), ...
+  std::string tools_json;        // a JSON array, or empty: undefined
+  std::string bos_token;         // piece text
+  std::string eos_token;
+  bool add_generation_prompt = true;
+  // Seconds since 1970 (UTC) that strftime_now formats, in English; nullopt: the clock.
+  std::optional<long long> now_unix_seconds;
+};
+
+class ChatTemplate {
+ public:
+  static Result<ChatTemplate> parse(std::string_view source);
+  ChatTemplate(ChatTemplate&&) noexcept;
+  ChatTemplate& operator=(ChatTemplate&&) noexcept;
+  ~ChatTemplate();
+
+  Result<RenderedPrompt> render(const TemplateInput& input) const;
+
+ private:
+  struct Program;
+  explicit ChatTemplate(std::unique_ptr<const Program> program);
+  std::unique_ptr<const Program> program_;
+};
+
+}  // namespace qualia::tokenizer
