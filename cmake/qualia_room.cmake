@@ -32,7 +32,7 @@ function(qualia_room)
   endforeach()
 
   if(tests AND QUALIA_TESTS)
-    qualia_test(NAME ${target}_test SOURCES ${tests} USES ${target})
+    qualia_test(NAME ${target}_test ROOM ${ROOM_NAME} SOURCES ${tests} USES ${target})
   endif()
   if(benches AND QUALIA_BENCHES)
     add_executable(${target}_bench ${benches})
@@ -40,16 +40,32 @@ function(qualia_room)
   endif()
 endfunction()
 
-# qualia_test(NAME <program> SOURCES <files...> USES <targets...> [LABEL <ctest label>])
+# qualia_test(NAME <program> SOURCES <files...> USES <targets...> [ROOM <room>] [LABEL <ctest label>])
 # Tests run with the source tree's root as working directory, so "tests/data/..." names test data.
+# QUALIA_TEST_ROOMS, where set, leaves out the tests of every other room and the cross-room tests
+# (those without ROOM). Under a sanitizer a program is one ctest case: its start costs more than most
+# cases do. The target qualia_tests builds every test program and only those.
+if(QUALIA_TESTS)
+  add_custom_target(qualia_tests)
+endif()
 function(qualia_test)
-  cmake_parse_arguments(TEST "" "NAME;LABEL" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(TEST "" "NAME;ROOM;LABEL" "SOURCES;USES" ${ARGN})
+  if(QUALIA_TEST_ROOMS AND NOT "${TEST_ROOM}" IN_LIST QUALIA_TEST_ROOMS)
+    return()
+  endif()
   add_executable(${TEST_NAME} ${TEST_SOURCES})
   target_link_libraries(${TEST_NAME} PRIVATE qualia_flags ${TEST_USES} GTest::gtest_main GTest::gmock)
+  add_dependencies(qualia_tests ${TEST_NAME})
   set(label unit)
   if(TEST_LABEL)
     set(label ${TEST_LABEL})
   endif()
-  gtest_discover_tests(${TEST_NAME} DISCOVERY_MODE PRE_TEST
-    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTIES LABELS ${label} TIMEOUT 300)
+  if(QUALIA_SANITIZE)
+    add_test(NAME ${TEST_NAME} COMMAND ${TEST_NAME} --gtest_brief=1
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(${TEST_NAME} PROPERTIES LABELS ${label} TIMEOUT 300)
+  else()
+    gtest_discover_tests(${TEST_NAME} DISCOVERY_MODE PRE_TEST
+      WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTIES LABELS ${label} TIMEOUT 300)
+  endif()
 endfunction()
