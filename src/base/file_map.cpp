@@ -78,6 +78,12 @@ Result<FileMap> FileMap::open(const std::filesystem::path& path, Mode mode) {
   return map;
 }
 
+FileMap FileMap::borrow(std::span<const std::byte> bytes) {
+  FileMap map;
+  map.bytes_ = bytes;
+  return map;
+}
+
 FileMap::FileMap(FileMap&& other) noexcept
     : bytes_(std::exchange(other.bytes_, {})),
       owned_(std::move(other.owned_)),

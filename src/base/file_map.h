@@ -1,6 +1,6 @@
 // A file's bytes, mapped read-only when the system allows it and read into memory otherwise.
-// Thread-safety: immutable after open; share by const reference. The bytes live as long as the object.
-// Errors: not_found, io; the message names the path.
+// Thread-safety: immutable after open; share by const reference. The bytes live as long as the
+// object. Errors: not_found, io; the message names the path.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,9 @@ class FileMap {
   enum class Mode { map_or_read, read };  // `read` forces the fallback (tests, odd file systems)
 
   static Result<FileMap> open(const std::filesystem::path& path, Mode mode = Mode::map_or_read);
+
+  // Bytes that someone else owns and keeps alive (tests, fuzzing, a model inside another file).
+  static FileMap borrow(std::span<const std::byte> bytes);
 
   FileMap(FileMap&& other) noexcept;
   FileMap& operator=(FileMap&& other) noexcept;
