@@ -40,11 +40,11 @@ function(qualia_room)
   endif()
 endfunction()
 
-# qualia_test(NAME <program> SOURCES <files...> USES <targets...> [ROOM <room>] [LABEL <ctest label>])
+# qualia_test(NAME <program> SOURCES <files...> USES <targets...> [ROOM <room>] [LABEL <label>])
 # Tests run with the source tree's root as working directory, so "tests/data/..." names test data.
 # QUALIA_TEST_ROOMS, where set, leaves out the tests of every other room and the cross-room tests
-# (those without ROOM). Under a sanitizer a program is one ctest case: its start costs more than most
-# cases do. The target qualia_tests builds every test program and only those.
+# (those without ROOM). Under a sanitizer a program is one ctest case: its start costs more than
+# most cases do. The target qualia_tests builds every test program and only those.
 if(QUALIA_TESTS)
   add_custom_target(qualia_tests)
 endif()
@@ -54,7 +54,8 @@ function(qualia_test)
     return()
   endif()
   add_executable(${TEST_NAME} ${TEST_SOURCES})
-  target_link_libraries(${TEST_NAME} PRIVATE qualia_flags ${TEST_USES} GTest::gtest_main GTest::gmock)
+  target_link_libraries(${TEST_NAME} PRIVATE
+    qualia_flags ${TEST_USES} qualia_test_support GTest::gtest_main GTest::gmock)
   add_dependencies(qualia_tests ${TEST_NAME})
   set(label unit)
   if(TEST_LABEL)
