@@ -1,7 +1,8 @@
 // DecoderSpec: a decoder-only transformer as data. model/ makes it from a file, lanes execute it.
 // Thread-safety: value.
-// A layer is x += attention(norm(x)); x += feed_forward(norm(x)). A lane that lacks something a spec
-// asks for refuses it by name at load. New architectures add fields here only when they need them.
+// A layer is x += attention(norm(x)); x += feed_forward(norm(x)). A lane that lacks something a
+// spec asks for refuses it by name at load. New architectures add fields here only when they need
+// them.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@ enum class RopeKind { interleaved, halves };
 
 struct RopeSpec {
   RopeKind kind = RopeKind::interleaved;
-  uint32_t dims = 0;              // rotated values at the start of each head, even
+  uint32_t dims = 0;  // rotated values at the start of each head, even
   float frequency_base = 10000.0F;
-  float position_scale = 1.0F;    // position * scale before rotation ("linear" scaling: 1 / factor)
+  float position_scale = 1.0F;  // position * scale before rotation ("linear" scaling: 1 / factor)
 };
 
 struct AttentionSpec {
@@ -43,13 +44,13 @@ struct LayerSpec {
 };
 
 struct DecoderSpec {
-  std::string architecture;      // as the file names it: "llama"
+  std::string architecture{};    // as the file names it: "llama"
   uint32_t vocabulary_size = 0;  // rows of the output matrix
   uint32_t width = 0;            // of the residual stream
   uint32_t context_length = 0;   // positions the model was trained for
   float norm_epsilon = 0.0F;     // of every RMS norm
   bool output_is_tied = false;   // the token embedding serves as the output matrix
-  std::vector<LayerSpec> layers;
+  std::vector<LayerSpec> layers{};
 };
 
 }  // namespace qualia::ops

@@ -15,24 +15,24 @@
 namespace qualia::ops {
 
 enum class WeightRole {
-  token_embedding,   // [width, vocabulary]
-  output_norm,       // [width]
-  output,            // [width, vocabulary]; absent when tied
-  attention_norm,    // [width]
-  query,             // [width, heads * head_dim]
-  key,               // [width, kv_heads * head_dim]
-  value,             // [width, kv_heads * head_dim]
-  attention_output,  // [heads * head_dim, width]
-  feed_forward_norm, // [width]
-  gate,              // [width, feed-forward width]
-  up,                // [width, feed-forward width]
-  down,              // [feed-forward width, width]
+  token_embedding,    // [width, vocabulary]
+  output_norm,        // [width]
+  output,             // [width, vocabulary]; absent when tied
+  attention_norm,     // [width]
+  query,              // [width, heads * head_dim]
+  key,                // [width, kv_heads * head_dim]
+  value,              // [width, kv_heads * head_dim]
+  attention_output,   // [heads * head_dim, width]
+  feed_forward_norm,  // [width]
+  gate,               // [width, feed-forward width]
+  up,                 // [width, feed-forward width]
+  down,               // [feed-forward width, width]
 };
 
 struct WeightView {
-  std::string name;            // as the file names the tensor
+  std::string name;  // as the file names the tensor
   std::filesystem::path file;
-  uint64_t file_offset = 0;    // absolute
+  uint64_t file_offset = 0;  // absolute
   uint64_t size_bytes = 0;
   DType dtype = DType::f32;
   Shape shape;
