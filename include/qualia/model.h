@@ -56,7 +56,7 @@ struct PerplexityReport {
   uint64_t windows = 0;
   double mean_nll = 0;             // natural logarithm
   double perplexity = 0;
-  std::vector<TokenId> argmax;     // the model's choice at each position of each window but the last
+  std::vector<TokenId> argmax;     // the model's choice after each position of each window
 };
 
 struct BenchOptions {

@@ -82,6 +82,9 @@ struct ResidentReport {
   uint64_t weights_bytes = 0;      // held by the lane; 0 where it reads the mapped file in place
   uint64_t step_weight_bytes = 0;  // read once per step of one row
   uint64_t kv_page_bytes = 0;      // one page, all layers
+  // Rows of a prefill batch that keep the lane busy yet return within a fraction of a second, so
+  // that a cancelled prompt stops soon.
+  uint32_t batch_rows = 512;
 };
 
 class LaneModel {

@@ -1,0 +1,103 @@
+// Engine: many requests over one resident model, batched row by row.
+// Thread-safety: one owner; callers that share an engine serialise their calls. Callbacks run inside
+// step(), on its thread, and must not call the engine.
+// A request's prompt is computed in chunks and its reply token by token; each step() is one batch
+// that takes a row of every decoding request and fills up with prompt rows.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/kv_cache.h"
+#include "engine/sampler.h"
+#include "engine/text_stream.h"
+#include "lanes/lane.h"
+#include "qualia/result.h"
+#include "tokenizer/tokenizer.h"
+
+namespace qualia::engine {
+
+enum class EndReason { stop, length, context, cancelled };
+
+struct Completion {
+  EndReason reason = EndReason::stop;
+  std::string text;
+  std::vector<TokenId> tokens;  // an end-of-turn token is not among them
+  uint32_t cached_tokens = 0;   // prompt tokens whose KV was there already
+  double prefill_ms = 0;        // from the first batch to the first token
+  double decode_ms = 0;         // from the first token to the end
+  uint32_t decode_tokens = 0;   // tokens chosen after the first
+};
+
+struct Request {
+  std::vector<TokenId> prompt;
+  SamplerOptions sampler;
+  std::optional<uint32_t> max_tokens;  // unset: until the turn ends
+  std::vector<std::string> stops;
+  std::function<void(std::string_view)> on_text;         // may be empty
+  std::function<void(Result<Completion>)> on_end;        // called exactly once
+  const std::atomic<bool>* cancel = nullptr;             // polled before every batch
+};
+
+struct EngineLimits {
+  uint32_t context = 0;         // positions a sequence may have
+  uint32_t vocabulary_size = 0;
+  uint32_t page_capacity = 0;   // pages over all sequences
+};
+
+class Engine {
+ public:
+  // `tokenizer` may be nullptr (replies then have tokens but no text) and outlives the engine.
+  Engine(std::unique_ptr<lanes::LaneModel> lane, const tokenizer::Tokenizer* tokenizer,
+         EngineLimits limits);
+  ~Engine();
+
+  // Errors (at once, without on_end): invalid_argument for an empty prompt, an id out of range, a
+  // prompt that leaves no room in the context, or an option out of range.
+  Result<void> submit(Request request);
+
+  // Runs one batch. False: no request is left. A lane's fault ends the requests in the batch with
+  // its error and is not an error of step().
+  bool step();
+
+  // Runs `tokens` as a sequence of its own and hands every position's output to `visit`, in order:
+  // kind none for positions before `first_output`. For logits, perplexity and benches.
+  using Visit = std::function<Result<void>(uint32_t position, const lanes::RowOutput& output)>;
+  Result<void> score(std::span<const TokenId> tokens, uint32_t first_output,
+                     lanes::RowOutputKind kind, const Visit& visit);
+
+  lanes::LaneModel& lane() { return *lane_; }
+  KvCache& cache() { return cache_; }
+  const EngineLimits& limits() const { return limits_; }
+
+ private:
+  struct Generation;
+  using Handle = std::list<std::unique_ptr<Generation>>::iterator;
+  struct Plan;
+
+  Result<void> check(const Request& request) const;
+  void end_cancelled();
+  Plan plan_batch();
+  void add_rows(Plan& plan, Generation& generation, uint32_t row_count);
+  void apply(const Plan& plan, const lanes::StepOutput& output);
+  void accept(Generation& generation, const lanes::RowOutput& output);
+  void end(Generation& generation, Result<EndReason> how);
+  void remove_ended();
+
+  std::unique_ptr<lanes::LaneModel> lane_;
+  const tokenizer::Tokenizer* tokenizer_;
+  EngineLimits limits_;
+  KvCache cache_;
+  std::list<std::unique_ptr<Generation>> generations_;  // in order of arrival
+};
+
+}  // namespace qualia::engine

@@ -1,0 +1,125 @@
+#include <chrono>
+#include <random>
+
+#include "base/error.h"
+#include "engine/evaluation.h"
+
+namespace qualia::engine {
+namespace {
+
+using lanes::Row;
+using lanes::RowOutputKind;
+
+// One timed run on a sequence of its own: `depth` positions, then the test.
+class SpeedRun {
+ public:
+  SpeedRun(Engine& engine, uint32_t depth) : engine_(engine), depth_(depth) {}
+
+  Result<double> prefill_seconds(uint32_t count) {
+    return timed([&] { return feed(count, RowOutputKind::argmax); });
+  }
+
+  Result<double> decode_seconds(uint32_t count) {
+    return timed([&]() -> Result<void> {
+      for (uint32_t i = 0; i < count; ++i) QUALIA_TRY(feed(1, RowOutputKind::argmax));
+      return {};
+    });
+  }
+
+ private:
+  template <typename Body>
+  Result<double> timed(const Body& body) {
+    sequence_ = *engine_.cache().begin({});
+    const auto run = [&]() -> Result<double> {
+      QUALIA_TRY(feed(depth_, RowOutputKind::none));
+      const auto start = std::chrono::steady_clock::now();
+      QUALIA_TRY(body());
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    Result<double> seconds = run();
+    engine_.cache().drop(sequence_);
+    return seconds;
+  }
+
+  // `count` random tokens in batches; the last row has output `last`.
+  Result<void> feed(uint32_t count, RowOutputKind last) {
+    std::uniform_int_distribution<TokenId> any(
+        0, static_cast<TokenId>(engine_.limits().vocabulary_size - 1));
+    while (count > 0) {
+      const uint32_t part = std::min(count, engine_.lane().resident().batch_rows);
+      count -= part;
+      std::vector<TokenId> tokens(part);
+      std::vector<Row> rows(part);
+      const auto begin = static_cast<uint32_t>(sequence_->tokens.size());
+      for (uint32_t i = 0; i < part; ++i) {
+        tokens[i] = any(random_);
+        rows[i] = {.token = tokens[i], .position = begin + i};
+      }
+      if (count == 0) rows.back().output = last;
+      QUALIA_TRY(engine_.cache().make_room(sequence_, part));
+      const lanes::SequenceView view{.pages = sequence_->pages};
+      QUALIA_TRY(engine_.lane().forward({.rows = rows, .sequences = std::span(&view, 1)}));
+      engine_.cache().append(sequence_, tokens);
+    }
+    return {};
+  }
+
+  Engine& engine_;
+  uint32_t depth_;
+  std::mt19937 random_{1};  // the same tokens every time
+  KvCache::Handle sequence_;
+};
+
+std::string test_name(const char* kind, uint32_t count, uint32_t depth) {
+  return depth > 0 ? fmt::format("{}{} @ d{}", kind, count, depth) : fmt::format("{}{}", kind, count);
+}
+
+uint64_t kv_bytes_read(const lanes::ResidentReport& resident, double positions) {
+  return static_cast<uint64_t>(static_cast<double>(resident.kv_page_bytes) / lanes::kPagePositions *
+                               positions);
+}
+
+template <typename Measure>
+Result<SpeedRow> repeat(SpeedRow row, uint32_t count, const SpeedOptions& options,
+                        const Hooks& hooks, const Measure& measure) {
+  for (uint32_t i = 0; i <= options.repetitions; ++i) {
+    if (hooks.cancel && hooks.cancel()) return cancelled("The bench is cancelled in {}.", row.test);
+    QUALIA_ASSIGN(const double seconds, measure());
+    if (i > 0) row.tok_s.push_back(count / seconds);  // the first run warms up
+  }
+  return row;
+}
+
+}  // namespace
+
+Result<std::vector<SpeedRow>> measure_speed(Engine& engine, const SpeedOptions& options,
+                                            const Hooks& hooks) {
+  if (options.repetitions == 0) return invalid_argument("A bench needs at least one repetition (0).");
+  const uint64_t deepest =
+      uint64_t{options.depth} + std::max(options.prompt_tokens, options.generated_tokens);
+  if (deepest > engine.limits().context)
+    return invalid_argument("The bench needs {} positions (the context has {}).", deepest,
+                            engine.limits().context);
+  const lanes::ResidentReport& resident = engine.lane().resident();
+  SpeedRun run(engine, options.depth);
+  std::vector<SpeedRow> rows;
+  if (const uint32_t count = options.prompt_tokens; count > 0) {
+    const uint32_t batches = (count + resident.batch_rows - 1) / resident.batch_rows;
+    SpeedRow row{.test = test_name("pp", count, options.depth)};
+    row.bytes_per_token = resident.step_weight_bytes * batches / count;
+    QUALIA_ASSIGN(row, repeat(std::move(row), count, options, hooks,
+                              [&] { return run.prefill_seconds(count); }));
+    rows.push_back(std::move(row));
+  }
+  if (const uint32_t count = options.generated_tokens; count > 0) {
+    SpeedRow row{.test = test_name("tg", count, options.depth)};
+    row.bytes_per_token = resident.step_weight_bytes +
+                          kv_bytes_read(resident, options.depth + (count + 1) / 2.0);
+    QUALIA_ASSIGN(row, repeat(std::move(row), count, options, hooks,
+                              [&] { return run.decode_seconds(count); }));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace qualia::engine
