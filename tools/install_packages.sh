@@ -37,7 +37,8 @@ as_root() {
   if [ "$(id -u)" -eq 0 ]; then
     "$@"
   else
-    command -v sudo >/dev/null || fail "Packages are missing and neither root nor sudo is at hand: $missing"
+    command -v sudo >/dev/null ||
+      fail "Packages are missing, and neither root's rights nor sudo are at hand: $missing"
     sudo "$@"
   fi
 }
@@ -57,7 +58,9 @@ missing=$(missing_of $wanted)
 [ -n "$missing" ] || exit 0
 
 say "Installing packages: $missing"
-as_root apt-get -qq update >&2 || fail "'apt-get update' fails; these packages are missing: $missing"
+as_root apt-get -qq update >&2 ||
+  fail "'apt-get update' fails; these packages are missing: $missing"
 # shellcheck disable=SC2086
-as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install $missing >&2 ||
+as_root env DEBIAN_FRONTEND=noninteractive \
+  apt-get -qq -y --no-install-recommends install $missing >&2 ||
   fail "'apt-get install' fails; these packages are missing: $(missing_of $missing)"

@@ -5,7 +5,8 @@
 set -eu
 ledger=$1
 if [ $# -eq 1 ]; then
-  awk -F '\t' '{ printf "%8.1f s  %s\n", $1, $2; sum += $1 } END { printf "%8.1f s  in all\n", sum }' "$ledger"
+  awk -F '\t' '{ printf "%8.1f s  %s\n", $1, $2; sum += $1 }
+    END { printf "%8.1f s  in all\n", sum }' "$ledger"
   exit 0
 fi
 title=$2
