@@ -31,7 +31,7 @@ enum class EndReason { stop, length, context, cancelled };
 struct Completion {
   EndReason reason = EndReason::stop;
   std::string text;
-  std::vector<TokenId> tokens;  // an end-of-turn token is not among them
+  std::vector<TokenId> tokens{};  // an end-of-turn token is not among them
   uint32_t cached_tokens = 0;   // prompt tokens whose KV was there already
   double prefill_ms = 0;        // from the first batch to the first token
   double decode_ms = 0;         // from the first token to the end
@@ -39,7 +39,7 @@ struct Completion {
 };
 
 struct Request {
-  std::vector<TokenId> prompt;
+  std::vector<TokenId> prompt{};
   SamplerOptions sampler;
   std::optional<uint32_t> max_tokens;  // unset: until the turn ends
   std::vector<std::string> stops;

@@ -16,7 +16,7 @@ namespace qualia::engine {
 
 struct ScoredPosition {
   uint32_t position = 0;
-  std::vector<TokenLogit> top;  // best first, lower id first among equals
+  std::vector<TokenLogit> top{};  // best first, lower id first among equals
   double logsumexp = 0;         // natural logarithm, over the whole vocabulary
 };
 
@@ -28,7 +28,7 @@ struct Perplexity {
   uint64_t tokens = 0;  // scored
   uint64_t windows = 0;
   double mean_nll = 0;
-  std::vector<TokenId> argmax;  // at every position of every window, in order
+  std::vector<TokenId> argmax{};  // at every position of every window, in order
 };
 
 struct Hooks {
@@ -50,7 +50,7 @@ struct SpeedOptions {
 
 struct SpeedRow {
   std::string test;            // "pp512", "tg128 @ d4096", as llama-bench names them
-  std::vector<double> tok_s;   // one per repetition, in order
+  std::vector<double> tok_s{};   // one per repetition, in order
   uint64_t bytes_per_token = 0;
 };
 
