@@ -48,7 +48,8 @@ Result<void> read_all(int fd, const std::filesystem::path& path, std::span<std::
 }  // namespace
 
 Result<FileMap> FileMap::open(const std::filesystem::path& path, Mode mode) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // O_NONBLOCK: opening a pipe must not wait for its writer; regular files ignore it.
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     if (errno == ENOENT) return not_found("File '{}' does not exist.", path.string());
     return io("Opening '{}' fails: {}.", path.string(), std::strerror(errno));

@@ -24,12 +24,18 @@ constexpr std::array<std::pair<std::string_view, LogLevel>, 6> kLevelNames{{
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
   switch (level) {
-    case LogLevel::trace: return spdlog::level::trace;
-    case LogLevel::debug: return spdlog::level::debug;
-    case LogLevel::info: return spdlog::level::info;
-    case LogLevel::warn: return spdlog::level::warn;
-    case LogLevel::error: return spdlog::level::err;
-    case LogLevel::off: return spdlog::level::off;
+    case LogLevel::trace:
+      return spdlog::level::trace;
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warn:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      return spdlog::level::err;
+    case LogLevel::off:
+      return spdlog::level::off;
   }
   return spdlog::level::warn;
 }
@@ -54,7 +60,8 @@ Result<LogLevel> parse_log_level(std::string_view text) {
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const auto& [name, level] : kLevelNames)
     if (lower == name) return level;
-  return invalid_argument("Log level '{}' is unknown (trace, debug, info, warn, error, off).", text);
+  return invalid_argument("Log level '{}' is unknown (trace, debug, info, warn, error, off).",
+                          text);
 }
 
 void set_log_level(LogLevel level) { sink().set_level(to_spdlog(level)); }

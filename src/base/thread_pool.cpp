@@ -1,15 +1,22 @@
 #include "base/thread_pool.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "base/error.h"
+#include "base/log.h"
 
 namespace qualia {
 
 ThreadPool::ThreadPool(size_t thread_count) {
   QUALIA_CHECK(thread_count >= 1);
   workers_.reserve(thread_count - 1);
-  for (size_t i = 1; i < thread_count; ++i) workers_.emplace_back([this] { work(); });
+  try {
+    for (size_t i = 1; i < thread_count; ++i) workers_.emplace_back([this] { work(); });
+  } catch (const std::system_error& refused) {
+    log(LogLevel::warn, "The system grants {} threads ({} asked): {}.", workers_.size() + 1,
+        thread_count, refused.what());
+  }
 }
 
 ThreadPool::~ThreadPool() {
@@ -61,7 +68,7 @@ void ThreadPool::take_ranges(const Loop& loop) {
   while (true) {
     const size_t begin = next_.fetch_add(loop.grain, std::memory_order_relaxed);
     if (begin >= loop.count) return;
-    (*loop.body)(begin, std::min(begin + loop.grain, loop.count));
+    (*loop.body)(begin, begin + std::min(loop.grain, loop.count - begin));
   }
 }
 

@@ -1,7 +1,8 @@
 // A fixed set of worker threads that run one parallel loop at a time.
 // Thread-safety: parallel_for may be called from any thread, but calls on one pool are serialised;
 // the body must not call parallel_for on the same pool.
-// Idle workers sleep; the calling thread takes part, so a pool of one runs everything in the caller.
+// Idle workers sleep; the calling thread takes part, so a pool of one runs everything in the
+// caller.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,8 @@ namespace qualia {
 
 class ThreadPool {
  public:
-  // thread_count >= 1, the calling thread included.
+  // thread_count >= 1, the calling thread included. Where the system refuses a thread, the pool has
+  // fewer; thread_count() tells.
   explicit ThreadPool(size_t thread_count);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -27,6 +29,7 @@ class ThreadPool {
 
   // Calls body(begin, end) over disjoint ranges that cover [0, count), each at most `grain` long
   // (>= 1), and returns when all have run. Ranges are taken in order, by whichever thread is free.
+  // The body must not throw.
   void parallel_for(size_t count, size_t grain, const std::function<void(size_t, size_t)>& body);
 
  private:

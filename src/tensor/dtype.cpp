@@ -41,6 +41,8 @@ constexpr std::array kTypes{
     DTypeInfo{DType::tq1_0, "TQ1_0", 256, 54},
     DTypeInfo{DType::tq2_0, "TQ2_0", 256, 66},
     DTypeInfo{DType::mxfp4, "MXFP4", 32, 17},
+    DTypeInfo{DType::nvfp4, "NVFP4", 64, 36},
+    DTypeInfo{DType::q1_0, "Q1_0", 128, 18},
 };
 
 }  // namespace

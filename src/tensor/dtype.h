@@ -1,7 +1,7 @@
 // The element types a GGUF file may store, by ggml's type ids, and their block geometry.
 // Thread-safety: pure.
-// Source: ggml's type table (github.com/ggml-org/ggml, docs/gguf.md); ids 4, 5 and 31-33, 36-38 were
-// removed there and are unknown here.
+// Source: ggml's type table (github.com/ggml-org/ggml, docs/gguf.md); ids 4, 5 and 31-33, 36-38
+// were removed there and are unknown here.
 #pragma once
 
 #include <cstddef>
@@ -44,6 +44,8 @@ enum class DType : uint32_t {
   tq1_0 = 34,
   tq2_0 = 35,
   mxfp4 = 39,
+  nvfp4 = 40,
+  q1_0 = 41,
 };
 
 struct DTypeInfo {

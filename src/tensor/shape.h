@@ -38,8 +38,8 @@ struct Shape {
 // "[576, 49152]"
 std::string to_string(const Shape& shape);
 
-// Bytes of a tensor of this shape, or nullopt where dims[0] is no multiple of the type's block or the
-// size overflows.
+// Bytes of a tensor of this shape, or nullopt where dims[0] is no multiple of the type's block or
+// the size overflows.
 std::optional<uint64_t> tensor_size_bytes(const Shape& shape, DType dtype);
 
 }  // namespace qualia
