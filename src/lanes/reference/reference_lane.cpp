@@ -1,0 +1,46 @@
+#include "lanes/reference/reference_lane.h"
+
+#include <new>
+#include <system_error>
+
+#include "base/error.h"
+#include "lanes/reference/reference_model.h"
+#include "lanes/reference/spec_check.h"
+#include "lanes/reference/weights.h"
+
+namespace qualia::lanes {
+namespace {
+
+class ReferenceLane final : public Lane {
+ public:
+  std::string_view name() const override { return "reference"; }
+
+  std::vector<CircuitInfo> circuits(size_t thread_count) const override {
+    const std::string_view plural = thread_count == 1 ? "" : "s";
+    return {{"reference", fmt::format("CPU, {} thread{}", thread_count, plural), "scalar"}};
+  }
+
+  Result<std::unique_ptr<LaneModel>> load(const ops::DecoderSpec& spec,
+                                          const ops::WeightMap& weights,
+                                          const LoadOptions& options) const override {
+    QUALIA_CHECK(options.thread_count >= 1);
+    QUALIA_TRY(reference::check_options(options));
+    QUALIA_TRY(reference::check_spec(spec));
+    try {
+      QUALIA_ASSIGN(reference::Weights loaded,
+                    reference::load_weights(spec, weights, options.progress));
+      return std::make_unique<reference::ReferenceModel>(
+          spec, std::move(loaded), circuits(options.thread_count).front(), options.thread_count);
+    } catch (const std::bad_alloc&) {
+      return out_of_memory("The norms of {} layers do not fit in memory.", spec.layers.size());
+    } catch (const std::system_error& error) {
+      return io("{} threads can't be started: {}.", options.thread_count, error.what());
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Lane> make_reference_lane() { return std::make_unique<ReferenceLane>(); }
+
+}  // namespace qualia::lanes

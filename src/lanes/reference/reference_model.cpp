@@ -1,0 +1,98 @@
+#include "lanes/reference/reference_model.h"
+
+#include <algorithm>
+#include <new>
+
+#include "base/error.h"
+#include "hardware/memory.h"
+#include "lanes/reference/batch_rows.h"
+#include "lanes/reference/step.h"
+#include "ops/embedding.h"
+
+namespace qualia::lanes::reference {
+
+ReferenceModel::ReferenceModel(ops::DecoderSpec spec, Weights weights, CircuitInfo circuit,
+                               size_t thread_count)
+    : spec_(std::move(spec)), weights_(std::move(weights)), pages_(spec_), pool_(thread_count) {
+  resident_.circuit = std::move(circuit);
+  resident_.precision = Precision::exact;
+  resident_.kv = KvType::f32;
+  resident_.weights_bytes = weights_.held_bytes;
+  resident_.step_weight_bytes = weights_.step_bytes;
+  resident_.kv_page_bytes = pages_.page_bytes();
+  resident_.batch_rows = batch_rows(weights_, pool_.thread_count());
+}
+
+Result<void> ReferenceModel::copy_page(PageId from, PageId to) {
+  QUALIA_CHECK(from < pages_.page_count() && to < pages_.page_count());
+  if (from != to) pages_.copy(from, to);
+  return {};
+}
+
+void ReferenceModel::check_batch(const Batch& batch) const {
+  for (const Row& row : batch.rows) {
+    QUALIA_CHECK(row.sequence < batch.sequences.size());
+    const std::span<const PageId> pages = batch.sequences[row.sequence].pages;
+    QUALIA_CHECK(row.position / kPagePositions < pages.size());
+    if (row.feedback == kNoFeedback) {
+      QUALIA_CHECK(row.token >= 0 && static_cast<uint32_t>(row.token) < spec_.vocabulary_size);
+    } else {
+      QUALIA_CHECK(row.feedback < previous_argmax_.size());
+    }
+  }
+  for (const SequenceView& sequence : batch.sequences) {
+    for (const PageId page : sequence.pages) QUALIA_CHECK(page < pages_.page_count());
+  }
+}
+
+void ReferenceModel::resolve_tokens(const Batch& batch) {
+  for (size_t i = 0; i < batch.rows.size(); ++i) {
+    const Row& row = batch.rows[i];
+    work_.tokens[i] = row.feedback == kNoFeedback ? row.token : previous_argmax_[row.feedback];
+  }
+}
+
+void ReferenceModel::resolve_pages(const Batch& batch) {
+  work_.pages.clear();
+  work_.first_page.clear();
+  for (const SequenceView& sequence : batch.sequences) {
+    work_.first_page.push_back(work_.pages.size());
+    for (const PageId page : sequence.pages) work_.pages.push_back(pages_.page(page));
+  }
+}
+
+StepOutput ReferenceModel::run(const Batch& batch) {
+  const auto wants_output = [](const Row& row) { return row.output != RowOutputKind::none; };
+  const auto output_count = std::count_if(batch.rows.begin(), batch.rows.end(), wants_output);
+  work_.fit(spec_, batch.rows.size(), static_cast<size_t>(output_count), pool_.thread_count());
+  resolve_tokens(batch);
+  resolve_pages(batch);
+  Step step{spec_, weights_, pages_, pool_, work_, batch};
+  ops::embedding_f32(weights_.embedding, work_.tokens.data(), batch.rows.size(), work_.x.data());
+  for (size_t layer = 0; layer < spec_.layers.size(); ++layer) run_layer(step, layer);
+  return compute_outputs(step);
+}
+
+Result<StepTicket> ReferenceModel::submit(const Batch& batch) {
+  check_batch(batch);
+  try {
+    StepOutput output = run(batch);
+    std::vector<TokenId> argmax(output.rows.size());
+    for (size_t i = 0; i < argmax.size(); ++i) argmax[i] = output.rows[i].argmax;
+    done_.emplace_back(next_ticket_, std::move(output));
+    previous_argmax_ = std::move(argmax);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory("A step of {} rows does not fit in memory ({} bytes are available).",
+                         batch.rows.size(), hardware::available_memory_bytes().value_or(0));
+  }
+  return next_ticket_++;
+}
+
+Result<StepOutput> ReferenceModel::collect(StepTicket ticket) {
+  QUALIA_CHECK(!done_.empty() && done_.front().first == ticket);
+  StepOutput output = std::move(done_.front().second);
+  done_.pop_front();
+  return output;
+}
+
+}  // namespace qualia::lanes::reference

@@ -1,0 +1,72 @@
+#include "lanes/reference/spec_check.h"
+
+#include <string_view>
+
+#include "base/error.h"
+#include "ops/attention.h"
+
+namespace qualia::lanes::reference {
+namespace {
+
+static_assert(kPagePositions <= ops::kAttentionPagePositionsMax);
+
+Result<void> check_attention(const ops::AttentionSpec& attention, size_t layer) {
+  if (attention.kv_head_count == 0 || attention.head_count % attention.kv_head_count != 0) {
+    return corrupt_file("Layer {} has {} KV heads, which do not divide its {} query heads.", layer,
+                        attention.kv_head_count, attention.head_count);
+  }
+  if (attention.head_count == 0 || attention.head_dim == 0) {
+    return corrupt_file("Layer {} has {} heads of size {} (both are at least 1).", layer,
+                        attention.head_count, attention.head_dim);
+  }
+  if (attention.head_dim > ops::kAttentionHeadDimMax) {
+    return unsupported("Layer {} has heads of size {} (the reference lane computes up to {}).",
+                       layer, attention.head_dim, ops::kAttentionHeadDimMax);
+  }
+  if (attention.rope.dims % 2 != 0 || attention.rope.dims > attention.head_dim) {
+    return corrupt_file("Layer {} rotates {} values of each head (an even number up to {}).", layer,
+                        attention.rope.dims, attention.head_dim);
+  }
+  return {};
+}
+
+std::string_view kv_name(KvType kv) {
+  switch (kv) {
+    case KvType::int8:
+      return "int8";
+    case KvType::f16:
+      return "f16";
+    default:
+      return "f32";
+  }
+}
+
+}  // namespace
+
+Result<void> check_spec(const ops::DecoderSpec& spec) {
+  if (spec.width == 0 || spec.vocabulary_size == 0 || spec.layers.empty()) {
+    return corrupt_file("The model has width {}, vocabulary {} and {} layers (all are at least 1).",
+                        spec.width, spec.vocabulary_size, spec.layers.size());
+  }
+  for (size_t i = 0; i < spec.layers.size(); ++i) {
+    QUALIA_TRY(check_attention(spec.layers[i].attention, i));
+    if (spec.layers[i].feed_forward.activation != ops::Activation::silu) {
+      return unsupported("Layer {} uses activation {}, which the reference lane lacks.", i,
+                         static_cast<int>(spec.layers[i].feed_forward.activation));
+    }
+    if (spec.layers[i].feed_forward.width == 0) {
+      return corrupt_file("Layer {} has a feed-forward width of 0 (at least 1).", i);
+    }
+  }
+  return {};
+}
+
+Result<void> check_options(const LoadOptions& options) {
+  if (options.kv != KvType::automatic && options.kv != KvType::f32) {
+    return unsupported("KV type {} is not available on the reference lane (f32 is).",
+                       kv_name(options.kv));
+  }
+  return {};
+}
+
+}  // namespace qualia::lanes::reference
