@@ -7,3 +7,7 @@ if(QUALIA_SANITIZE)
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${QUALIA_SANITIZE})
 endif()
+if(QUALIA_FUZZ)
+  # Coverage feedback for libFuzzer; its main() comes with the fuzz targets alone.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

@@ -89,8 +89,8 @@ SPECS = [
     *[k_model(t) for t in (Type.Q2_K, Type.Q3_K, Type.Q4_K, Type.Q5_K, Type.Q6_K)],
     Spec("q4_k_wide", one(Type.Q4_K, embed=Type.Q6_K), 768, 6, 2, 128, 1280, layers=2, tied=True,
          vocabulary=298, committed=False),
-    Spec("q4_0_ratio7", one(Type.Q4_0, output=Type.Q6_K), 256, 14, 2, 128, 352, layers=2, tied=False,
-         committed=False),
+    Spec("q4_0_ratio7", one(Type.Q4_0, output=Type.Q6_K), 256, 14, 2, 128, 352, layers=2,
+         tied=False, committed=False),
     Spec("q8_0_576", one(Type.Q8_0), 576, 9, 3, 64, 1536, layers=2, committed=False),
     Spec("f16_vocab49153", one(Type.F16), 64, 3, 1, 80, 160, vocabulary=49153, committed=False),
     Spec("q8_0_vocab32001", one(Type.Q8_0), 64, 4, 4, 96, 96, vocabulary=32001, tied=False,
@@ -331,7 +331,8 @@ def fixture_blocks(kind):
     """Random raw blocks of a type, with every byte value allowed but NaN and infinity."""
     rng = rng_for("blocks", kind.name)
     if kind == Type.F32:
-        return (rng.standard_normal((4, 64)) * np.exp2(rng.integers(-30, 30, (4, 64)))).astype("<f4")
+        values = rng.standard_normal((4, 64)) * np.exp2(rng.integers(-30, 30, (4, 64)))
+        return values.astype("<f4")
     if kind in (Type.F16, Type.BF16):
         bits = rng.integers(0, 1 << 16, 256, dtype=np.uint16)
         bits[:6] = [0, 0x8000, 1, 0x8001, 0x03FF, 0x0400]  # zeros, subnormals, the least normal

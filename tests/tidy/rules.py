@@ -68,6 +68,9 @@ def _room_includes(tree, table, path):
         elif name.startswith("qualia/"):
             if not tree.has(f"include/{name}"):
                 yield Finding(path, line, "layers", f"includes '{name}', which does not exist.")
+        elif name.startswith("support/") and path.endswith(("_test.cpp", "_bench.cpp", "_test.h")):
+            if not tree.has(f"tests/{name}"):
+                yield Finding(path, line, "layers", f"includes '{name}', which does not exist.")
         elif target is None:
             yield Finding(path, line, "layers",
                           f"includes '{name}' (spelled \"room/file.h\" here).")
