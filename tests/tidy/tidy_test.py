@@ -24,7 +24,7 @@ GOOD = {
     "include/qualia/result.h": "// Result.\n#pragma once\n#include <string>\n"
                                "#include <tl/expected.hpp>\n",
     "apps/cli/main.cpp": '#include <qualia/result.h>\n#include "options.h"\nint main() {}\n',
-    "apps/cli/options.h": "// Options.\n#pragma once\n",
+    "apps/cli/options.h": '// Options.\n#pragma once\n#include "qualia/result.h"\n',
     "src/base/error_test.cpp": "TEST(Error, KeepsItsMessage) { EXPECT_EQ(1, 1); }\n",
 }
 
@@ -77,7 +77,7 @@ class RulesTest(unittest.TestCase):
         self.assert_finds("layers", "src/LAYERS", LAYERS.replace("base:", "base: tensor"))
 
     def test_programs_use_public_headers_only(self):
-        for include in ('"base/error.h"', "<base/error.h>", '"qualia/result.h"'):
+        for include in ('"base/error.h"', "<base/error.h>", '"qualia/missing.h"'):
             self.assert_finds("layers", "apps/cli/a.cpp", f"#include {include}\n")
             self.assert_finds("layers", "examples/cpp/a.cpp", f"#include {include}\n")
 
@@ -155,6 +155,10 @@ class RulesTest(unittest.TestCase):
                      "std::this_thread::sleep_for(1s); EXPECT_TRUE(a());"):
             self.assert_finds("test", "src/base/a_test.cpp",
                               f"TEST_F(File, ReadsIt) {{\n  {body}\n}}\n")
+
+    def test_a_test_may_leave_its_expectations_to_a_function(self):
+        text = "void run() { EXPECT_TRUE(a()); }\nTEST(File, ReadsIt) { run(); }\n"
+        self.assertEqual([], self.findings({"src/base/a_test.cpp": text}))
 
 
 class CppTextTest(unittest.TestCase):
