@@ -9,22 +9,30 @@
 
 namespace qualia::tokenizer {
 
-// One call of encode. `shown` is the text as the patterns see it, `spelled` the bytes to encode.
-// The two differ only where `edits` says: words come in order, so a cursor keeps their offset.
-struct BpeEncoder::Work {
+namespace {
+
+// Text that patterns can't see as it is: `shown` is what they see, `spelled` the bytes to encode.
+// The two differ only where `edits` says. Words come in order, so a cursor keeps their offset.
+struct OddText {
   struct Edit {
     size_t shown_end;  // behind an invalid part that is shown as U+FFFD
     size_t saved;      // how many bytes shorter than U+FFFD its spelling is
   };
 
-  std::vector<TokenId>* ids = nullptr;
-  std::string_view spelled;
+  std::string shown;
+  std::string spelled;
   std::vector<Edit> edits;
   size_t next_edit = 0;
   size_t shown_at = 0;
   size_t spelled_at = 0;
-  Regex::Scratch search;
-  BpeMerger::Scratch merge;
+
+  void append(std::string_view shown_part, std::string_view spelled_part) {
+    shown.append(shown_part);
+    spelled.append(spelled_part);
+    if (spelled_part.size() < shown_part.size()) {
+      edits.push_back({shown.size(), shown_part.size() - spelled_part.size()});
+    }
+  }
 
   // The bytes behind the next `shown_size` bytes of the shown text.
   std::string_view take(size_t shown_size) {
@@ -34,25 +42,23 @@ struct BpeEncoder::Work {
     for (; next_edit < edits.size() && edits[next_edit].shown_end <= shown_at; ++next_edit) {
       spelled_at -= edits[next_edit].saved;
     }
-    return spelled.substr(begin, spelled_at - begin);
+    return std::string_view(spelled).substr(begin, spelled_at - begin);
   }
 };
+
+}  // namespace
 
 Result<std::unique_ptr<const BpeEncoder>> BpeEncoder::create(
     const BpeProfile& profile, std::span<const std::string_view> token_bytes,
     std::span<const std::string> merges) {
-  std::vector<Regex> patterns;
-  for (const std::string_view pattern : profile.patterns) {
-    QUALIA_ASSIGN(Regex regex, Regex::compile(pattern));
-    patterns.push_back(std::move(regex));
-  }
+  QUALIA_ASSIGN(WordSplitter splitter, WordSplitter::create(profile.patterns));
   QUALIA_ASSIGN(BpeMerger merger, BpeMerger::create(token_bytes, merges));
   return std::unique_ptr<const BpeEncoder>(
-      new BpeEncoder(std::move(patterns), std::move(merger), profile.ignore_merges));
+      new BpeEncoder(std::move(splitter), std::move(merger), profile.ignore_merges));
 }
 
-BpeEncoder::BpeEncoder(std::vector<Regex> patterns, BpeMerger merger, bool ignore_merges)
-    : patterns_(std::move(patterns)), merger_(std::move(merger)), ignore_merges_(ignore_merges) {
+BpeEncoder::BpeEncoder(WordSplitter splitter, BpeMerger merger, bool ignore_merges)
+    : splitter_(std::move(splitter)), merger_(std::move(merger)), ignore_merges_(ignore_merges) {
   size_t missing = 0;
   for (unsigned byte = 0; byte < 256; ++byte) {
     if (!merger_.has_byte(static_cast<uint8_t>(byte))) ++missing;
@@ -69,56 +75,38 @@ bool BpeEncoder::can_spell(std::string_view bytes) const {
 
 void BpeEncoder::encode(std::string_view text, std::vector<TokenId>& ids) const {
   if (text.empty()) return;
-  Work work;
-  work.ids = &ids;
-  if (can_spell(text) && is_valid_utf8(text)) {
-    work.spelled = text;
-    split(text, 0, work);
+  if (!can_spell(text) || !is_valid_utf8(text)) {
+    encode_odd_text(text, ids);
     return;
   }
-  std::string shown;
-  std::string spelled;
+  BpeMerger::Scratch scratch;
+  for (const std::string_view word : splitter_.split(text)) encode_word(word, scratch, ids);
+}
+
+void BpeEncoder::encode_odd_text(std::string_view text, std::vector<TokenId>& ids) const {
+  OddText odd;
   for (size_t at = 0; at < text.size();) {
     const Utf8Step step = utf8_step(text, at);
     const std::string_view part = text.substr(at, step.size);
     const std::string_view spelling = can_spell(part) ? part : kReplacementCharacter;
-    shown.append(step.valid ? spelling : kReplacementCharacter);
-    spelled.append(spelling);
-    if (!step.valid && spelling.size() < kReplacementCharacter.size()) {
-      work.edits.push_back({shown.size(), kReplacementCharacter.size() - spelling.size()});
-    }
+    odd.append(step.valid ? spelling : kReplacementCharacter, spelling);
     at += step.size;
   }
-  work.spelled = spelled;
-  split(shown, 0, work);
-}
-
-// Cuts by one pattern and hands the pieces, the gaps between matches included, to the next.
-void BpeEncoder::split(std::string_view text, size_t pattern_index, Work& work) const {
-  if (pattern_index == patterns_.size()) {
-    encode_word(text, work);
-    return;
-  }
-  size_t at = 0;
-  while (at < text.size()) {
-    const std::optional<ByteRange> match = patterns_[pattern_index].find(text, at, work.search);
-    const size_t gap_end = match ? match->begin : text.size();
-    if (gap_end > at) split(text.substr(at, gap_end - at), pattern_index + 1, work);
-    if (!match) return;
-    split(text.substr(match->begin, match->end - match->begin), pattern_index + 1, work);
-    at = match->end;
+  BpeMerger::Scratch scratch;
+  for (const std::string_view word : splitter_.split(odd.shown)) {
+    encode_word(odd.take(word.size()), scratch, ids);
   }
 }
 
-void BpeEncoder::encode_word(std::string_view shown, Work& work) const {
-  const std::string_view word = work.take(shown.size());
+void BpeEncoder::encode_word(std::string_view word, BpeMerger::Scratch& scratch,
+                             std::vector<TokenId>& ids) const {
   if (ignore_merges_) {
     if (const std::optional<TokenId> id = merger_.whole(word)) {
-      work.ids->push_back(*id);
+      ids.push_back(*id);
       return;
     }
   }
-  merger_.encode(word, work.merge, *work.ids);
+  merger_.encode(word, scratch, ids);
 }
 
 }  // namespace qualia::tokenizer

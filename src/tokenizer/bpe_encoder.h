@@ -16,7 +16,7 @@
 #include "tokenizer/bpe_merger.h"
 #include "tokenizer/bpe_patterns.h"
 #include "tokenizer/plain_encoder.h"
-#include "tokenizer/regex.h"
+#include "tokenizer/word_splitter.h"
 
 namespace qualia::tokenizer {
 
@@ -30,14 +30,14 @@ class BpeEncoder final : public PlainEncoder {
   void encode(std::string_view text, std::vector<TokenId>& ids) const override;
 
  private:
-  struct Work;
-  BpeEncoder(std::vector<Regex> patterns, BpeMerger merger, bool ignore_merges);
+  BpeEncoder(WordSplitter splitter, BpeMerger merger, bool ignore_merges);
 
   bool can_spell(std::string_view bytes) const;
-  void split(std::string_view text, size_t pattern_index, Work& work) const;
-  void encode_word(std::string_view shown, Work& work) const;
+  void encode_odd_text(std::string_view text, std::vector<TokenId>& ids) const;
+  void encode_word(std::string_view word, BpeMerger::Scratch& scratch,
+                   std::vector<TokenId>& ids) const;
 
-  std::vector<Regex> patterns_;
+  WordSplitter splitter_;
   BpeMerger merger_;
   bool ignore_merges_;
   bool has_all_bytes_ = true;
