@@ -29,7 +29,7 @@ _qualia() {
       run) options="$common $compute $sampling -p -f --raw --json" ;;
       chat) options="$common $compute $sampling" ;;
       tokenize) options="$common -m --no-special --parse-special --json" ;;
-      detokenize) options="$common -m --json" ;;
+      detokenize) options="$common -m --parse-special --json" ;;
       inspect) options="$common --json" ;;
       logits) options="$common $compute --tokens --last --top --json" ;;
       perplexity) options="$common $compute -f -c --json" ;;
