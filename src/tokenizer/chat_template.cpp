@@ -1,0 +1,83 @@
+#include "tokenizer/chat_template.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/error.h"
+#include "tokenizer/jinja_evaluator.h"
+#include "tokenizer/jinja_json.h"
+#include "tokenizer/jinja_messages.h"
+#include "tokenizer/jinja_parser.h"
+
+namespace qualia::tokenizer {
+
+struct ChatTemplate::Program {
+  jinja::Program code;
+};
+
+ChatTemplate::ChatTemplate(std::unique_ptr<const Program> program) : program_(std::move(program)) {}
+ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
+ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
+ChatTemplate::~ChatTemplate() = default;
+
+namespace {
+
+using Variables = std::vector<std::pair<std::string_view, jinja::Value>>;
+
+long long seconds_since_1970() {
+  using std::chrono::seconds;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<seconds>(now).count();
+}
+
+Result<Variables> make_variables(jinja::Budget& budget, const TemplateInput& input,
+                                 jinja::ContentParts parts) {
+  QUALIA_ASSIGN(jinja::Value messages, jinja::read_messages(budget, input.messages_json, parts));
+  Variables variables;
+  variables.emplace_back("messages", std::move(messages));
+  if (!input.tools_json.empty()) {
+    QUALIA_ASSIGN(jinja::Value tools, jinja::read_tools(budget, input.tools_json));
+    variables.emplace_back("tools", std::move(tools));
+  }
+  variables.emplace_back("bos_token", jinja::make_text(budget, input.bos_token));
+  variables.emplace_back("eos_token", jinja::make_text(budget, input.eos_token));
+  variables.emplace_back("add_generation_prompt", jinja::Value(input.add_generation_prompt));
+  return variables;
+}
+
+}  // namespace
+
+Result<ChatTemplate> ChatTemplate::parse(std::string_view source) {
+  QUALIA_ASSIGN(jinja::Program code, jinja::parse(source));
+  return ChatTemplate(std::make_unique<const Program>(Program{std::move(code)}));
+}
+
+Result<RenderedPrompt> ChatTemplate::render(const TemplateInput& input) const {
+  const jinja::Program& code = program_->code;
+  jinja::Budget budget;  // first, so that it outlives every value
+  const auto parts =
+      code.handles_content_parts ? jinja::ContentParts::kept : jinja::ContentParts::joined;
+  QUALIA_ASSIGN(const Variables variables, make_variables(budget, input, parts));
+  jinja::Runtime runtime{budget, input.now_unix_seconds.value_or(seconds_since_1970())};
+  jinja::Evaluator evaluator(code, runtime, variables);
+  jinja::TextBuilder out(budget);
+  const Result<void> done = evaluator.run(out);
+  if (!budget.ok()) {
+    return invalid_argument("The chat template fails at line {}: {}.", evaluator.line(),
+                            budget.exhausted());
+  }
+  if (!done && runtime.raised) {
+    return invalid_argument("The chat template refuses the messages at line {}: {}",
+                            evaluator.line(), done.error().message);
+  }
+  if (!done) {
+    return invalid_argument("The chat template fails at line {}: {}.", evaluator.line(),
+                            done.error().message);
+  }
+  RenderedPrompt prompt;
+  prompt.text = out.take_bytes();
+  prompt.untrusted = out.take_ranges();
+  return prompt;
+}
+
+}  // namespace qualia::tokenizer

@@ -1,0 +1,22 @@
+// Messages and tools of a request as values for a template.
+// Thread-safety: pure apart from the budget.
+// Everything in them is untrusted but for a role that is a plain word.
+// Content that is a list of parts stays one for a template that loops over it (see
+// jinja_content_parts.h); for any other its texts are joined in order, without anything between.
+// Errors: invalid_argument for JSON that is no array of objects, or a part that is no text where
+// the template takes text only.
+#pragma once
+
+#include <string_view>
+
+#include "qualia/result.h"
+#include "tokenizer/jinja_value.h"
+
+namespace qualia::tokenizer::jinja {
+
+enum class ContentParts { kept, joined };
+
+Result<Value> read_messages(Budget& budget, std::string_view json, ContentParts parts);
+Result<Value> read_tools(Budget& budget, std::string_view json);
+
+}  // namespace qualia::tokenizer::jinja
