@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Cuts the vocabulary of a GGUF file down to what given texts need.
 
-  make_vocab_fixture.py MODEL.gguf OUT.vocab TEXTS...      (a text file each, or "-": standard input)
+  make_vocab_fixture.py MODEL.gguf OUT.vocab TEXTS...     (a text file each, or "-": standard input)
 
 A merge can only apply inside a text if the joined piece occurs in it, so tokens and merges whose
-piece occurs in no text are left out; ids, the order of merges, added tokens and the 256 byte letters
-stay. Encoding one of the texts gives the same ids as the whole vocabulary does.
+piece occurs in no text are left out; ids, the order of merges, added tokens and the 256 byte
+letters stay. Encoding one of the texts gives the same ids as the whole vocabulary does.
 
 Format: lines "key value" (pre, size, bos, eos, eot, unknown, padding, add_bos, add_eos), a line
 "tokens", lines "id type piece" (backslash, tab, newline and space escaped), a line "merges", lines
@@ -69,7 +69,8 @@ def reduce_vocabulary(tokens, types, texts, keep_all):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("out")
     parser.add_argument("texts", nargs="*")
