@@ -1,0 +1,61 @@
+// The command line as data. parse() is the only place that knows the parser library.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "qualia/lane.h"
+#include "qualia/session.h"
+
+namespace qualia::cli {
+
+enum class Command { run, chat, tokenize, detokenize, inspect, logits, perplexity, bench };
+enum class OutputFormat { text, json, csv, markdown };
+
+struct ModelArguments {
+  std::string model;  // empty: the default model
+  std::string lane;
+  std::string backend;
+  std::optional<uint32_t> threads;
+  std::optional<uint32_t> context;
+  KvType kv = KvType::automatic;
+  std::optional<Precision> precision;
+};
+
+struct Arguments {
+  Command command = Command::run;
+  OutputFormat format = OutputFormat::text;
+  bool quiet = false;
+  int verbosity = 0;  // number of -v
+  ModelArguments model;
+
+  // run, chat
+  std::optional<std::string> prompt;       // "-" is standard input
+  std::optional<std::string> prompt_file;  // run -f; also perplexity -f
+  std::optional<std::string> system;
+  bool raw = false;
+  GenerateOptions generate;
+
+  // tokenize, detokenize, inspect
+  std::string text;  // the positional argument: text, ids or a path
+  TokenizeOptions tokenize;
+
+  // logits
+  std::string tokens;
+  uint32_t last = 8;
+  uint32_t top = 16;
+
+  // perplexity
+  uint32_t window = 512;
+
+  BenchOptions bench;
+};
+
+// The arguments, or the exit status where there is nothing to run: 0 after --help or --version, 2
+// after a usage error (already reported on standard error).
+std::variant<Arguments, int> parse(int argc, char** argv);
+
+}  // namespace qualia::cli

@@ -1,0 +1,28 @@
+// A progress bar on standard error, for work that takes over two seconds on a terminal.
+// Thread-safety: one thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace qualia::cli {
+
+class ProgressBar {
+ public:
+  ProgressBar(std::string label, bool quiet);
+  ~ProgressBar();  // takes the bar off the screen
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void update(uint64_t done, uint64_t total);
+
+ private:
+  std::string label_;
+  bool enabled_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  int percent_ = -1;
+};
+
+}  // namespace qualia::cli

@@ -1,0 +1,62 @@
+#include <fmt/core.h>
+
+#include "commands.h"
+#include "interrupt.h"
+#include "json.h"
+#include "model_source.h"
+#include "output.h"
+#include "reply_printer.h"
+
+namespace qualia::cli {
+namespace {
+
+Result<std::string> read_prompt(const Arguments& arguments) {
+  if (arguments.prompt_file) return read_input(*arguments.prompt_file);
+  if (arguments.prompt && *arguments.prompt != "-") return *arguments.prompt;
+  return read_input("-");
+}
+
+// Instruct models get their template; a model without one completes the text, and says so.
+bool wants_chat(const Arguments& arguments, const Model& model) {
+  if (arguments.raw) return false;
+  if (!model.info().has_chat_template && !arguments.quiet)
+    complain("The model has no chat template: it completes the prompt as it is.");
+  return model.info().has_chat_template;
+}
+
+Result<Reply> generate(const Arguments& arguments, const Model& model, const std::string& prompt,
+                       const OnText& on_text) {
+  auto session = Session::create(model);
+  if (!session) return tl::unexpected(session.error());
+  if (!wants_chat(arguments, model))
+    return session->complete(prompt, arguments.generate, on_text, &stop_requested());
+  std::vector<ChatMessage> messages;
+  if (arguments.system) messages.push_back({"system", *arguments.system});
+  messages.push_back({"user", prompt});
+  return session->chat(messages, arguments.generate, on_text, &stop_requested());
+}
+
+}  // namespace
+
+int run_command(const Runtime& runtime, const Arguments& arguments) {
+  const auto prompt = read_prompt(arguments);
+  if (!prompt) return fail(prompt.error());
+  const auto loaded = load_model(runtime, arguments);
+  if (!loaded) return fail(loaded.error());
+
+  const bool json = arguments.format == OutputFormat::json;
+  const auto show = [](std::string_view text) { print(for_terminal(text)); };
+  const auto reply = generate(arguments, loaded->model, *prompt, json ? OnText() : OnText(show));
+  if (!reply) return fail(reply.error());
+  if (json) {
+    print(to_json(*reply, loaded->model, loaded->load_ms));
+    return 0;
+  }
+  print("\n");
+  if (arguments.quiet) return 0;
+  if (const std::string note = finish_note(*reply); !note.empty()) complain(note);
+  complain(summary_line(loaded->model, *reply));
+  return 0;
+}
+
+}  // namespace qualia::cli

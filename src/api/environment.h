@@ -1,0 +1,31 @@
+// The environment variables of qualia, read once into one typed struct.
+// Thread-safety: value. Each variable is documented in docs/environment.md.
+// Errors: invalid_argument names the variable, its value and what is allowed. An empty value is unset.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "qualia/result.h"
+
+namespace qualia::api {
+
+struct Environment {
+  std::optional<std::filesystem::path> cache_dir;  // QUALIA_CACHE_DIR
+  std::optional<uint32_t> threads;                 // QUALIA_THREADS
+  std::optional<LogLevel> log_level;               // QUALIA_LOG
+  std::optional<std::string> wgpu_backend;         // QUALIA_WGPU_BACKEND, lower case
+  std::optional<std::filesystem::path> xdg_cache_home;
+  std::optional<std::filesystem::path> home;
+};
+
+// `lookup` gives a variable's value or nullptr; std::getenv for the process's own.
+Result<Environment> read_environment(const std::function<const char*(const char*)>& lookup);
+
+// Errors: not_found when no variable names a folder.
+Result<std::filesystem::path> cache_folder(const Environment& environment);
+
+}  // namespace qualia::api

@@ -1,0 +1,142 @@
+#include "qualia/model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/circuit_choice.h"
+#include "api/model_state.h"
+#include "api/runtime_state.h"
+#include "api/tokenizer_state.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "gguf/gguf_file.h"
+#include "hardware/memory.h"
+#include "model/architecture.h"
+
+namespace qualia {
+namespace {
+
+using lanes::kPagePositions;
+
+uint32_t pages_for(uint32_t positions) {
+  return static_cast<uint32_t>((uint64_t{positions} + kPagePositions - 1) / kPagePositions);
+}
+
+api::CircuitWish make_wish(const Runtime::State& runtime, const ModelOptions& options) {
+  api::CircuitWish wish{.lane = options.lane, .backend = options.backend, .backend_origin = "--backend"};
+  if (wish.backend.empty() && runtime.environment.wgpu_backend) {
+    wish.backend = *runtime.environment.wgpu_backend;
+    wish.backend_origin = "QUALIA_WGPU_BACKEND";
+  }
+  wish.thread_count = options.threads.value_or(static_cast<uint32_t>(runtime.default_threads));
+  return wish;
+}
+
+// Positions per sequence: what was asked for, if its KV cache fits; else what the model was trained
+// for, or as much of it as half of the free memory holds.
+Result<uint32_t> choose_context(const ModelOptions& options, uint32_t trained,
+                                uint64_t page_bytes) {
+  const uint32_t wanted = options.context.value_or(trained);
+  if (wanted == 0) return invalid_argument("A context of 0 positions holds nothing.");
+  const uint64_t needed = uint64_t{pages_for(wanted)} * page_bytes;
+  const auto available = hardware::available_memory_bytes();
+  if (options.context) {
+    if (available && needed > *available)
+      return out_of_memory("A context of {} positions needs {} bytes for keys and values ({} free).",
+                           wanted, needed, *available);
+    if (wanted > trained)
+      log(LogLevel::warn, "The context of {} positions exceeds the {} that the model was trained for.",
+          wanted, trained);
+    return wanted;
+  }
+  if (!available || needed <= *available / 2) return wanted;
+  const uint64_t fitting = std::max<uint64_t>(*available / 2 / std::max<uint64_t>(page_bytes, 1), 1);
+  const auto context = static_cast<uint32_t>(std::min<uint64_t>(fitting * kPagePositions, trained));
+  log(LogLevel::warn, "The context is {} of the {} positions: {} bytes would be needed, {} are free.",
+      context, trained, needed, *available);
+  return context;
+}
+
+void describe_file(const gguf::File& file, const std::filesystem::path& path, ModelInfo& info) {
+  info.path = path;
+  if (const auto name = file.get_string("general.name"); name && *name) info.name = **name;
+  for (const gguf::TensorInfo& tensor : file.tensors()) {
+    info.weights_bytes += tensor.size_bytes;
+    info.parameter_count += tensor.shape.element_count().value_or(0);
+  }
+}
+
+void read_text_side(const gguf::File& file, Model::State& state) {
+  auto tokenizer = api::read_tokenizer(file);
+  if (!tokenizer) {
+    state.tokenizer_error = std::move(tokenizer).error();
+    return;
+  }
+  state.tokenizer = std::move(*tokenizer);
+  state.info.has_tokenizer = true;
+  const std::string& source = state.tokenizer->state().tokenizer->vocabulary().chat_template;
+  if (source.empty()) return;
+  state.info.has_chat_template = true;
+  state.chat_template = tokenizer::ChatTemplate::parse(source);
+  if (!*state.chat_template)
+    log(LogLevel::warn, "The model's chat template can't be used: {}",
+        state.chat_template->error().message);
+}
+
+Result<void> check_vocabulary_fits(const Model::State& state) {
+  if (!state.tokenizer) return {};
+  const size_t tokens = state.tokenizer->vocabulary_size();
+  if (tokens <= state.info.vocabulary_size) return {};
+  return corrupt_file("The vocabulary has {} tokens (the output matrix has {} rows).", tokens,
+                      state.info.vocabulary_size);
+}
+
+}  // namespace
+
+Result<Model> Model::load(const Runtime& runtime, const std::filesystem::path& path,
+                          const ModelOptions& options) {
+  const Runtime::State& host = runtime.state();
+  const api::CircuitWish wish = make_wish(host, options);
+  QUALIA_ASSIGN(api::CircuitChoice choice, api::choose_circuit(host.lanes, wish));
+  QUALIA_ASSIGN(const gguf::File file, gguf::File::open(path));
+  QUALIA_ASSIGN(model::Decoder decoder, model::read_decoder(file));
+
+  auto state = std::make_shared<State>();
+  state->thread_count = wish.thread_count;
+  state->path = std::move(choice.path);
+  describe_file(file, path, state->info);
+  state->info.architecture = decoder.spec.architecture;
+  state->info.vocabulary_size = decoder.spec.vocabulary_size;
+  state->info.trained_context = decoder.spec.context_length;
+  read_text_side(file, *state);
+  QUALIA_TRY(check_vocabulary_fits(*state));
+
+  QUALIA_ASSIGN(std::unique_ptr<lanes::LaneModel> resident,
+                choice.lane->load(decoder.spec, decoder.weights,
+                                  {.precision = options.precision.value_or(Precision::fast),
+                                   .kv = options.kv,
+                                   .thread_count = wish.thread_count,
+                                   .progress = options.progress}));
+  state->info.step_weight_bytes = resident->resident().step_weight_bytes;
+  QUALIA_ASSIGN(state->info.context, choose_context(options, decoder.spec.context_length,
+                                                    resident->resident().kv_page_bytes));
+  const engine::EngineLimits limits{.context = state->info.context,
+                                    .vocabulary_size = decoder.spec.vocabulary_size,
+                                    // One page more: a shared page is copied before it is written.
+                                    .page_capacity = pages_for(state->info.context) + 1};
+  const tokenizer::Tokenizer* text =
+      state->tokenizer ? state->tokenizer->state().tokenizer.get() : nullptr;
+  state->engine = std::make_unique<engine::Engine>(std::move(resident), text, limits);
+  log(LogLevel::info, "'{}' runs on {}: {}.", path.string(), state->path.winning_circuit,
+      state->path.rationale.front());
+  return Model(std::move(state));
+}
+
+const ModelInfo& Model::info() const { return state_->info; }
+const PathReport& Model::path() const { return state_->path; }
+const Tokenizer* Model::tokenizer() const {
+  return state_->tokenizer ? &*state_->tokenizer : nullptr;
+}
+const std::optional<Error>& Model::tokenizer_error() const { return state_->tokenizer_error; }
+
+}  // namespace qualia

@@ -1,0 +1,27 @@
+// What a public Model holds.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "engine/engine.h"
+#include "qualia/model.h"
+#include "tokenizer/chat_template.h"
+
+namespace qualia {
+
+struct Model::State {
+  ModelInfo info;
+  PathReport path;
+  std::optional<Tokenizer> tokenizer;
+  std::optional<Error> tokenizer_error;
+  // Absent, or an error: the model still completes raw text.
+  std::optional<Result<tokenizer::ChatTemplate>> chat_template;
+  std::mutex engine_mutex;  // guards engine: calls of all sessions take turns
+  std::unique_ptr<engine::Engine> engine;
+  size_t thread_count = 1;
+};
+
+}  // namespace qualia
