@@ -24,8 +24,10 @@ ScaleMin unpack_scale_min(const uint8_t (&packed)[12], size_t j) noexcept {
 
 // Scale j of 16 of Q3_K, in -32 .. 31.
 int32_t unpack_q3_k_scale(const uint8_t (&packed)[12], size_t j) noexcept {
-  const uint32_t low = j < 8 ? packed[j] & 0x0FU : packed[j - 8] >> 4U;
-  const uint32_t high = packed[8 + j % 4] >> (2 * (j / 4)) & 3U;
+  const uint32_t low_pair = packed[j % 8];
+  const uint32_t high_quad = packed[8 + j % 4];
+  const uint32_t low = j < 8 ? low_pair & 0x0FU : low_pair >> 4U;
+  const uint32_t high = high_quad >> (2 * (j / 4)) & 3U;
   return static_cast<int32_t>(low | high << 4U) - 32;
 }
 
