@@ -178,13 +178,15 @@ TEST_F(EngineTest, StreamsTheSameTextThatItReturns) {
 TEST_F(EngineTest, EndsBeforeAStopString) {
   const auto whole = run(request(kPrompt, 12, 0));
   ASSERT_TRUE(whole.has_value());
-  const auto bytes = tokenizer_->decode(whole->tokens, tokenizer::ControlText::plain).value();
+  // Three bytes from the middle of the text; what is no UTF-8 in it shows as U+FFFD, also a character.
+  const std::string stop = whole->text.substr(whole->text.size() / 2, 3);
   Request one = request(kPrompt, 12, 0);
-  one.stops = {bytes.substr(4, 3)};
+  one.stops = {stop};
   const auto done = run(std::move(one));
   ASSERT_TRUE(done.has_value());
   EXPECT_EQ(done->reason, EndReason::stop);
-  EXPECT_EQ(done->tokens.size(), 7U);
+  EXPECT_EQ(done->text, whole->text.substr(0, whole->text.find(stop)));
+  EXPECT_LT(done->tokens.size(), whole->tokens.size());
 }
 
 // Row N20: NaN ends its own request within a token and no other.
