@@ -22,7 +22,8 @@ ChatTemplate::~ChatTemplate() = default;
 
 namespace {
 
-using Variables = std::vector<std::pair<std::string_view, jinja::Value>>;
+// In order: a later variable of the same name wins.
+using Variables = std::vector<std::pair<std::string, jinja::Value>>;
 
 long long seconds_since_1970() {
   using std::chrono::seconds;
@@ -42,6 +43,13 @@ Result<Variables> make_variables(jinja::Budget& budget, const TemplateInput& inp
   variables.emplace_back("bos_token", jinja::make_text(budget, input.bos_token));
   variables.emplace_back("eos_token", jinja::make_text(budget, input.eos_token));
   variables.emplace_back("add_generation_prompt", jinja::Value(input.add_generation_prompt));
+  variables.emplace_back("enable_thinking", jinja::Value(input.enable_thinking));
+  if (!input.variables_json.empty()) {
+    QUALIA_ASSIGN(const jinja::Value more, jinja::read_variables(budget, input.variables_json));
+    for (const auto& [name, value] : more.dict().entries) {
+      variables.emplace_back(name.bytes(), value);
+    }
+  }
   return variables;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ inline constexpr uint32_t kAbsent = std::numeric_limits<uint32_t>::max();
 
 // The highest public template reaches 23.
 inline constexpr size_t kTreeHeightMax = 100;
+inline constexpr std::string_view kTooDeep = "tags and expressions nest deeper than 100";
 
 enum class ExprKind : uint8_t {
   constant,

@@ -32,7 +32,7 @@ const NamedBuiltin* find_in_all(std::string_view name, Tables... tables) {
 }
 
 bool is_dict_view(const Value& value) {
-  return value.is(Kind::sequence) && value.sequence().flavour > Flavour::tuple;
+  return value.is(Kind::sequence) && value.sequence().flavour > Flavour::range;
 }
 
 std::string object_name(const Value& object) {

@@ -39,7 +39,7 @@ struct Macro {
 
 class Evaluator {
  public:
-  using Variables = std::span<const std::pair<std::string_view, Value>>;
+  using Variables = std::span<const std::pair<std::string, Value>>;
 
   Evaluator(const Program& program, Runtime& runtime, Variables variables);
 

@@ -1,4 +1,6 @@
 // Expressions of the evaluator.
+#include <algorithm>
+
 #include "tokenizer/jinja_builtins.h"
 #include "tokenizer/jinja_evaluator.h"
 #include "tokenizer/jinja_operators.h"
@@ -8,9 +10,15 @@ namespace qualia::tokenizer::jinja {
 
 namespace {
 
-bool is_hashable(const Value& value) {
+// Recursion is bounded by kValueDepthMax, and time by the budget.
+bool is_hashable(Budget& budget, const Value& value) {
   if (value.is(Kind::dict)) return false;
-  return !value.is(Kind::sequence) || value.sequence().flavour != Flavour::list;
+  if (!value.is(Kind::sequence)) return true;
+  if (value.sequence().flavour != Flavour::tuple) return value.sequence().flavour != Flavour::list;
+  const auto& items = value.sequence().items;
+  return budget.spend(items.size()) &&
+         std::all_of(items.begin(), items.end(),
+                     [&budget](const Value& item) { return is_hashable(budget, item); });
 }
 
 }  // namespace
@@ -96,7 +104,7 @@ Evaluator::Evaluated Evaluator::evaluate_dict(const Expr& node) {
   for (size_t i = 0; i < node.operands.size(); i += 2) {
     QUALIA_ASSIGN(Value key, evaluate(node.operands[i]));
     QUALIA_ASSIGN(Value value, evaluate(node.operands[i + 1]));
-    if (!is_hashable(key)) return invalid_argument("'{}' can't be a key", type_name(key));
+    if (!is_hashable(budget_, key)) return invalid_argument("'{}' can't be a key", type_name(key));
     entries.emplace_back(std::move(key), std::move(value));
   }
   return make_dict(budget_, std::move(entries));
@@ -185,7 +193,7 @@ Evaluator::Evaluated Evaluator::evaluate_slice(const Expr& node) {
   line_ = node.line;
   if (object.is(Kind::undefined)) return tl::unexpected(undefined_error(object));
   if (!object.is(Kind::text) && !object.is(Kind::sequence)) {
-    return undefined_value(fmt::format("{} object has no slices", type_name(object)));
+    return invalid_argument("'{}' object has no slices", type_name(object));
   }
   const bool steps = !bounds[2].is(Kind::none);
   return slice(budget_, object, {&bounds[0], &bounds[1], steps ? &bounds[2] : nullptr});

@@ -32,6 +32,8 @@ struct FormatSpec {
 Result<Value> percent_format(Budget& budget, const TextPtr& format, const Value& arguments);
 Result<Value> brace_format(Runtime& runtime, const TextPtr& format, const Arguments& arguments);
 
+// str.center, which puts an odd space elsewhere than the '^' of a format.
+TextPtr centered(Budget& budget, const Text& text, int64_t width, std::string_view fill);
 // A text, cut to the precision and padded to the width.
 void append_padded(TextBuilder& builder, const Text& text, const FormatSpec& spec);
 // A number by its type: d i u b o x X c, e E f F g G %, or none.

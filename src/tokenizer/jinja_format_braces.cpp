@@ -103,7 +103,7 @@ class BraceFormatter {
   Result<Value> find_field(std::string_view name);
   Result<Value> find_argument(std::string_view name);
   Result<std::string> resolve_spec(std::string_view spec);
-  Result<void> append_value(Value value, char conversion, const FormatSpec& spec);
+  Result<void> append_value(Value value, char conversion, std::string_view spec_text);
 
   Runtime& runtime_;
   TextBuilder builder_;
@@ -169,24 +169,29 @@ Result<std::string> BraceFormatter::resolve_spec(std::string_view spec) {
   return out;
 }
 
-Result<void> BraceFormatter::append_value(Value value, char conversion, const FormatSpec& spec) {
+Result<void> BraceFormatter::append_value(Value value, char conversion,
+                                          std::string_view spec_text) {
   Budget& budget = runtime_.budget;
   if (conversion == 's') value = to_text(budget, value);
   if (conversion == 'r' || conversion == 'a') {
     MarkedBytes plain = repr(budget, value);
     value = make_text(budget, std::move(plain.bytes), plain.trust);
   }
-  const bool has_type = spec.type != '\0';
-  if (value.is_number() && !(value.is(Kind::boolean) && !has_type)) {
+  if (spec_text.empty()) {
+    append_text(builder_, budget, value);
+    return {};
+  }
+  QUALIA_ASSIGN(const FormatSpec spec, SpecParser(spec_text).run());
+  if (value.is_number()) {
     QUALIA_ASSIGN(const std::string text, format_number(value, spec));
     builder_.append(text);
     return {};
   }
-  if (has_type && spec.type != 's') {
-    return invalid_argument("format code '{}' is not defined for '{}'", spec.type,
+  if (!value.is(Kind::text) || (spec.type != '\0' && spec.type != 's')) {
+    return invalid_argument("format spec '{}' is not defined for '{}'", spec_text,
                             type_name(value));
   }
-  append_padded(builder_, *to_text(budget, value), spec);
+  append_padded(builder_, *value.text(), spec);
   return {};
 }
 
@@ -209,8 +214,7 @@ Result<void> BraceFormatter::append_field(std::string_view field) {
   }
   if (!field.empty()) field.remove_prefix(1);
   QUALIA_ASSIGN(const std::string spec_text, resolve_spec(field));
-  QUALIA_ASSIGN(const FormatSpec spec, SpecParser(spec_text).run());
-  return append_value(std::move(value), conversion, spec);
+  return append_value(std::move(value), conversion, spec_text);
 }
 
 Result<Value> BraceFormatter::run() {

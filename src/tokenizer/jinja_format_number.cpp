@@ -136,6 +136,16 @@ Result<std::string> format_number(const Value& value, const FormatSpec& spec) {
   return character;
 }
 
+TextPtr centered(Budget& budget, const Text& text, int64_t width, std::string_view fill) {
+  const int64_t missing = std::max<int64_t>(0, width - static_cast<int64_t>(text.length()));
+  const int64_t left = missing / 2 + (missing & width & 1);
+  TextBuilder builder(budget);
+  builder.append_repeated(fill, static_cast<size_t>(left));
+  builder.append(text);
+  builder.append_repeated(fill, static_cast<size_t>(missing - left));
+  return builder.finish();
+}
+
 void append_padded(TextBuilder& builder, const Text& text, const FormatSpec& spec) {
   const auto length = static_cast<int64_t>(text.length());
   const int64_t kept = spec.precision < 0 ? length : std::min(length, spec.precision);

@@ -69,12 +69,11 @@ void JsonWriter::write_code_point(int32_t value) {
 }
 
 void JsonWriter::write_text(const Text& text) {
-  // Escapes may take six bytes for one; text_fits in append bounds what the next call adds to.
   if (!budget_.text_fits(out_.bytes.size() + text.size())) return;
-  budget_.spend_bytes(text.size());
+  budget_.spend_bytes(text.size() * 4);
   if (text.trust() == Trust::untrusted) out_.trust = Trust::untrusted;
   out_.bytes += '"';
-  for (size_t at = 0; at < text.size();) {
+  for (size_t at = 0; at < text.size() && budget_.text_fits(out_.bytes.size());) {
     const CodePoint point = code_point_at(text.bytes, at);
     if (point.value < 0) {
       out_.bytes += text.bytes[at];

@@ -75,4 +75,14 @@ Result<Value> read_tools(Budget& budget, std::string_view json) {
   return invalid_argument("The tools are '{}' (an array is needed).", type_name(*tools));
 }
 
+Result<Value> read_variables(Budget& budget, std::string_view json) {
+  auto variables = read_json(budget, json, TrustedJson::everything);
+  if (!variables) {
+    return invalid_argument("The template variables can't be read: {}.", variables.error().message);
+  }
+  if (variables->is(Kind::dict)) return *variables;
+  return invalid_argument("The template variables are '{}' (an object is needed).",
+                          type_name(*variables));
+}
+
 }  // namespace qualia::tokenizer::jinja

@@ -18,5 +18,7 @@ enum class ContentParts { kept, joined };
 
 Result<Value> read_messages(Budget& budget, std::string_view json, ContentParts parts);
 Result<Value> read_tools(Budget& budget, std::string_view json);
+// A dict; trusted, since the operator gives it.
+Result<Value> read_variables(Budget& budget, std::string_view json);
 
 }  // namespace qualia::tokenizer::jinja

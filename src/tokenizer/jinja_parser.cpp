@@ -116,7 +116,7 @@ Parser::Parsed Parser::add(Expr expr) {
   for (const ExprId id : expr.operands) height = std::max(height, height_of(id));
   for (const auto& [name, id] : expr.keywords) height = std::max(height, height_of(id));
   expr.height = height + 1;
-  if (expr.height > kTreeHeightMax) return fail("expressions nest deeper than 100");
+  if (expr.height > kTreeHeightMax) return fail(kTooDeep);
   program_.exprs.push_back(std::move(expr));
   return static_cast<ExprId>(program_.exprs.size() - 1);
 }

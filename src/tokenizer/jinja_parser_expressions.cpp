@@ -46,7 +46,7 @@ class DepthGuard {
 
 Parser::Parsed Parser::parse_expression(Conditionals conditionals) {
   const DepthGuard guard(depth_);
-  if (depth_ > kTreeHeightMax) return fail("expressions nest deeper than 100");
+  if (depth_ > kTreeHeightMax) return fail(kTooDeep);
   return conditionals == Conditionals::allowed ? parse_conditional() : parse_logical(0);
 }
 
@@ -156,7 +156,7 @@ Parser::Parsed Parser::parse_unary(bool with_filters) {
 
 Parser::Parsed Parser::parse_signed() {
   const DepthGuard guard(depth_);
-  if (depth_ > kTreeHeightMax) return fail("expressions nest deeper than 100");
+  if (depth_ > kTreeHeightMax) return fail(kTooDeep);
   const Token sign = next();
   QUALIA_ASSIGN(const ExprId operand, parse_unary(/*with_filters=*/false));
   const ExprKind kind = sign.text == "-" ? ExprKind::negate : ExprKind::plus;

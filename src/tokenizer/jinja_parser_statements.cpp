@@ -66,7 +66,7 @@ Result<StmtId> Parser::parse_output() {
 Result<StmtId> Parser::parse_statement() {
   next();
   ++depth_;
-  if (depth_ > kTreeHeightMax) return fail("tags nest deeper than 100");
+  if (depth_ > kTreeHeightMax) return fail(kTooDeep);
   const uint32_t line = peek().line;
   QUALIA_ASSIGN(const std::string tag, expect_name());
   Result<StmtId> stmt = StmtId{kAbsent};
@@ -291,7 +291,7 @@ Result<Target> Parser::parse_target(std::string_view end_name, bool with_namespa
 Result<Target> Parser::parse_target_item(bool with_namespace) {
   if (skip_op("(")) {
     ++depth_;
-    if (depth_ > kTreeHeightMax) return fail("tuples nest deeper than 100");
+    if (depth_ > kTreeHeightMax) return fail(kTooDeep);
     QUALIA_ASSIGN(Target inner, parse_target("", /*with_namespace=*/false));
     QUALIA_TRY(expect_op(")"));
     --depth_;

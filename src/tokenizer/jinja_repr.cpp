@@ -54,13 +54,13 @@ void Writer::write_code_point(int32_t value, char quote) {
 
 void Writer::write_text(const Text& text) {
   if (!budget_.text_fits(out_.bytes.size() + text.size())) return;
-  budget_.spend_bytes(text.size());
+  budget_.spend_bytes(text.size() * 8);  // each code point is looked up
   if (text.trust() == Trust::untrusted) out_.trust = Trust::untrusted;
   const bool single = text.bytes.find('\'') != std::string::npos;
   const bool double_quote = text.bytes.find('"') != std::string::npos;
   const char quote = single && !double_quote ? '"' : '\'';
   out_.bytes += quote;
-  for (size_t at = 0; at < text.size();) {
+  for (size_t at = 0; at < text.size() && budget_.text_fits(out_.bytes.size());) {
     const CodePoint point = code_point_at(text.bytes, at);
     if (point.value < 0) {
       out_.bytes += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.bytes[at]));

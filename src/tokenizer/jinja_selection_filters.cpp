@@ -20,6 +20,11 @@ Arguments without_first(const Arguments& arguments, size_t count) {
   return rest;
 }
 
+// A false input, None above all, counts as empty.
+Result<SequencePtr> items_of(Runtime& runtime, const Value& self) {
+  return iterate(runtime.budget, truth(self) ? self : Value());
+}
+
 // Finds the builtin that an argument names.
 Result<const NamedBuiltin*> named_builtin(const Value& name, std::string_view what,
                                           const NamedBuiltin* (*find)(std::string_view)) {
@@ -44,7 +49,7 @@ Result<Value> map_attribute(Runtime& runtime, const std::vector<Value>& items,
 }
 
 Result<Value> map_filter(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  QUALIA_ASSIGN(const SequencePtr items, iterate(runtime.budget, self));
+  QUALIA_ASSIGN(const SequencePtr items, items_of(runtime, self));
   if (arguments.positional.empty()) return map_attribute(runtime, items->items, arguments);
   QUALIA_ASSIGN(const NamedBuiltin* filter,
                 named_builtin(arguments.positional.front(), "filter", find_filter));
@@ -63,7 +68,7 @@ enum class Keeps { passing, failing };
 // Items whose own value or attribute passes a test, or is true if none is named.
 Result<Value> selected(Runtime& runtime, const Value& self, const Arguments& arguments, Keeps keeps,
                        bool by_attribute) {
-  QUALIA_ASSIGN(const SequencePtr items, iterate(runtime.budget, self));
+  QUALIA_ASSIGN(const SequencePtr items, items_of(runtime, self));
   const size_t offset = by_attribute ? 1 : 0;
   if (arguments.positional.size() < offset) return invalid_argument("an attribute name is missing");
   AttributePath path;

@@ -12,6 +12,7 @@ namespace {
 
 struct Steps {
   int64_t start = 0;
+  int64_t stop = 0;
   int64_t count = 0;
   int64_t step = 1;
 };
@@ -41,7 +42,7 @@ Result<Steps> resolve(const SliceBounds& bounds, int64_t length) {
   const bool has_start = bounds.start != nullptr && !bounds.start->is(Kind::none);
   if (has_start) start = clip(start);
   stop = has_stop ? clip(stop) : (down ? -1 : length);
-  Steps steps{start, 0, step};
+  Steps steps{start, stop, 0, step};
   if (down && stop < start) steps.count = (start - stop - 1) / -step + 1;
   if (!down && start < stop) steps.count = (stop - start - 1) / step + 1;
   return steps;
@@ -53,6 +54,20 @@ Value sliced_sequence(Budget& budget, const Sequence& sequence, const Steps& ste
   items.reserve(static_cast<size_t>(steps.count));
   for (int64_t i = 0; i < steps.count; ++i) {
     items.push_back(sequence.items[static_cast<size_t>(steps.start + i * steps.step)]);
+  }
+  if (sequence.flavour == Flavour::range) {
+    auto range = std::make_shared<Sequence>(&budget, Flavour::range, std::move(items));
+    // Bounds of a range of at most 100,000 items; wrapping could only misprint a far stop.
+    const auto at = [&sequence](int64_t index) {
+      return static_cast<int64_t>(static_cast<uint64_t>(sequence.range_start) +
+                                  static_cast<uint64_t>(index) *
+                                      static_cast<uint64_t>(sequence.range_step));
+    };
+    range->range_start = at(steps.start);
+    range->range_stop = at(steps.stop);
+    range->range_step = static_cast<int64_t>(static_cast<uint64_t>(steps.step) *
+                                             static_cast<uint64_t>(sequence.range_step));
+    return SequencePtr(std::move(range));
   }
   const bool tuple = sequence.flavour == Flavour::tuple;
   return make_sequence(budget, tuple ? Flavour::tuple : Flavour::list, std::move(items));

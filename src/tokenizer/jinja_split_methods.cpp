@@ -73,7 +73,7 @@ Pieces split_words(Budget& budget, std::string_view text, int64_t limit) {
   while (at < text.size() && budget.spend(1)) {
     const size_t begin = at;
     if (limit-- == 0) {
-      pieces.push_back({begin, skip_space_back(text, text.size())});
+      pieces.push_back({begin, text.size()});
       break;
     }
     while (at < text.size() && !is_space(code_point_at(text, at).value)) {
@@ -90,7 +90,7 @@ Pieces split_words_from_right(Budget& budget, std::string_view text, int64_t lim
   size_t end = skip_space_back(text, text.size());
   while (end > 0 && budget.spend(1)) {
     if (limit-- == 0) {
-      pieces.push_back({skip_space(text, 0), end});
+      pieces.push_back({0, end});
       break;
     }
     size_t begin = end;

@@ -151,12 +151,9 @@ Result<Value> format_filter(Runtime& runtime, const Value& self, const Arguments
 Result<Value> center_filter(Runtime& runtime, const Value& self, const Arguments& arguments) {
   static constexpr Names kParameters[] = {"width"};
   QUALIA_ASSIGN(const Bound bound, Bound::bind("center", kParameters, 0, arguments));
-  FormatSpec spec;
-  spec.align = '^';
-  QUALIA_ASSIGN(spec.width, bound.integer(0, 80));
-  TextBuilder builder(runtime.budget);
-  append_padded(builder, *to_text(runtime.budget, self), spec);
-  return Value(builder.finish());
+  QUALIA_ASSIGN(const int64_t width, bound.integer(0, 80));
+  const TextPtr text = to_text(runtime.budget, self);
+  return Value(centered(runtime.budget, *text, width, " "));
 }
 
 Result<Value> word_count_filter(Runtime& runtime, const Value& self, const Arguments&) {

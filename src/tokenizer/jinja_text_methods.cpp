@@ -196,6 +196,7 @@ Result<Value> pad_method(Runtime& runtime, const Value& self, const Arguments& a
     if (fill->length() != 1) return invalid_argument("a fill text has not one character");
     spec.fill = fill->bytes;
   }
+  if (align == '^') return Value(centered(runtime.budget, *self.text(), spec.width, spec.fill));
   spec.align = align;
   TextBuilder builder(runtime.budget);
   append_padded(builder, *self.text(), spec);
