@@ -4,14 +4,15 @@ if(NOT TARGET qualia-program)
 endif()
 include(CMakePackageConfigHelpers)
 
-# bin/ finds lib/ beside it wherever the tree is moved. RPATH, not RUNPATH (new dtags): only RPATH
-# is also searched for the libraries of libraries, which a bundle carries in the same folder.
+# bin/ finds lib/ beside it wherever the tree is moved; the build tree has the same shape. RPATH, not
+# RUNPATH (new dtags): only RPATH is also searched for the libraries of libraries, which a bundle
+# carries in the same folder.
 file(RELATIVE_PATH lib_from_bin
   /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
-set(qualia_rpath $ORIGIN $ORIGIN/${lib_from_bin})
+set_target_properties(qualia PROPERTIES INSTALL_RPATH $ORIGIN)
+set_target_properties(qualia-program PROPERTIES INSTALL_RPATH $ORIGIN/${lib_from_bin})
 foreach(target qualia qualia-program)
-  set_target_properties(${target} PROPERTIES
-    BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "${qualia_rpath}")
+  set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
 endforeach()
 
