@@ -4,7 +4,7 @@ if(NOT TARGET qualia-program)
 endif()
 include(CMakePackageConfigHelpers)
 
-# bin/ finds lib/ beside it wherever the tree is moved; the build tree has the same shape. RPATH, not
+# bin/ finds lib/ beside it wherever the tree is moved; the build tree has that shape. RPATH, not
 # RUNPATH (new dtags): only RPATH is also searched for the libraries of libraries, which a bundle
 # carries in the same folder.
 file(RELATIVE_PATH lib_from_bin

@@ -13,6 +13,7 @@ _TOKEN = re.compile(
     r"|/\*.*?\*/",
     re.DOTALL,
 )
+_PYTHON_RAW = re.compile(r"\br(\"\"\"|''')(?P<raw>.*?)\1", re.DOTALL)
 _BEFORE_SIGNATURE = re.compile(r"\s*(?:(?:public|private|protected)\s*:\s*)*")
 
 
@@ -46,10 +47,10 @@ def without_comments_and_strings(text):
     return _TOKEN.sub(replace, text)
 
 
-def raw_string_lines(text):
-    """Numbers of the lines that lie inside a raw string: data, not code."""
+def raw_string_lines(text, is_python=False):
+    """Numbers of the lines inside a raw string (Python's: of three quotes): data, not code."""
     lines = set()
-    for match in _TOKEN.finditer(text):
+    for match in (_PYTHON_RAW if is_python else _TOKEN).finditer(text):
         if match.group("raw") is not None:
             first = text.count("\n", 0, match.start()) + 1
             lines.update(range(first, first + match.group(0).count("\n") + 1))

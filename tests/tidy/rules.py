@@ -149,7 +149,8 @@ def lines(tree):
     code = set(tree.code())
     for path in tree.prose_and_code():
         text = tree.text(path)
-        data = cpp_text.raw_string_lines(text) if path in code else set()
+        is_python = path.endswith(".py")
+        data = cpp_text.raw_string_lines(text, is_python) if path in code or is_python else set()
         wide = path in code or path.endswith((".py", ".sh", ".cmake", "CMakeLists.txt"))
         for number, line in enumerate(text.split("\n"), 1):
             if wide and len(line) > COLUMNS_MAX and number not in data:

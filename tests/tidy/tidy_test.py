@@ -119,6 +119,9 @@ class RulesTest(unittest.TestCase):
     def test_text_inside_raw_strings_is_data(self):
         text = 'const char* a = R"(\n' + "x" * 120 + "\n\ttab \n)\";\n"
         self.assertEqual([], self.findings({"src/base/a.cpp": text}))
+        text = 'A = r"""\n' + "x" * 120 + '\n"""\n'
+        self.assertEqual([], self.findings({"tools/a.py": text}))
+        self.assert_finds("columns", "tools/a.py", text.replace("r", ""))
 
     def test_unfinished_words(self):
         for word in ("TO" + "DO: later", "FIX" + "ME", "XX" + "X", "not imple" + "mented",
