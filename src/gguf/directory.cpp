@@ -14,7 +14,7 @@ constexpr uint32_t kAlignmentDefault = 32;  // ggml's docs/gguf.md
 // The format says 64 bytes; programs built with a larger GGML_MAX_NAME write more.
 constexpr uint64_t kNameBytesMax = 1024;
 constexpr uint64_t kTensorBytesMin = 8 + 1 + 4 + 4 + 8;  // name length, name, rank, type, offset
-constexpr uint64_t kReserveMax = 4096;                   // see metadata.cpp
+constexpr uint64_t kTensorReserveMax = 4096;             // see metadata.cpp
 
 Result<Shape> read_shape(Cursor& cursor) {
   Shape shape;
@@ -116,7 +116,7 @@ Result<std::vector<TensorInfo>> read_directory(Cursor& cursor, uint64_t count, u
   if (!checked_cast<uint32_t>(count))
     return corrupt_file("'{}' has {} tensors (at most {}).", cursor.file_name(), count, UINT32_MAX);
   std::vector<TensorInfo> tensors;
-  tensors.reserve(static_cast<size_t>(std::min(count, kReserveMax)));
+  tensors.reserve(static_cast<size_t>(std::min(count, kTensorReserveMax)));
   for (uint64_t i = 0; i < count; ++i) {
     QUALIA_ASSIGN(const TensorInfo tensor, read_tensor(cursor, i, alignment));
     tensors.push_back(tensor);

@@ -54,28 +54,28 @@ Result<Part> part_of(Runtime& runtime, const Value& self, const Bound& bound, si
   return Part{part.text(), first};
 }
 
-enum class End { front, back };
+enum class Side { front, back };
 
-bool has_affix(Budget& budget, std::string_view text, std::string_view affix, End end) {
+bool has_affix(Budget& budget, std::string_view text, std::string_view affix, Side side) {
   budget.spend_bytes(affix.size());
-  return end == End::front ? text.starts_with(affix) : text.ends_with(affix);
+  return side == Side::front ? text.starts_with(affix) : text.ends_with(affix);
 }
 
 Result<Value> affix_test(Runtime& runtime, const Value& self, const Arguments& arguments,
-                         std::string_view name, End end) {
+                         std::string_view name, Side side) {
   static constexpr Names kParameters[] = {"affix", "start", "end"};
   QUALIA_ASSIGN(const Bound bound, Bound::bind(name, kParameters, 1, arguments));
   QUALIA_ASSIGN(const Part part, part_of(runtime, self, bound, 1));
   const Value& affix = *bound.get(0);
   if (affix.is(Kind::text)) {
-    return Value(has_affix(runtime.budget, part.text->bytes, affix.bytes(), end));
+    return Value(has_affix(runtime.budget, part.text->bytes, affix.bytes(), side));
   }
   if (affix.is(Kind::sequence) && affix.sequence().flavour == Flavour::tuple) {
     for (const Value& item : affix.sequence().items) {
       if (!item.is(Kind::text)) {
         return invalid_argument("{}() needs str in its tuple, not '{}'", name, type_name(item));
       }
-      if (has_affix(runtime.budget, part.text->bytes, item.bytes(), end)) return Value(true);
+      if (has_affix(runtime.budget, part.text->bytes, item.bytes(), side)) return Value(true);
     }
     return Value(false);
   }
@@ -84,33 +84,33 @@ Result<Value> affix_test(Runtime& runtime, const Value& self, const Arguments& a
 }
 
 Result<Value> starts_with(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  return affix_test(runtime, self, arguments, "startswith", End::front);
+  return affix_test(runtime, self, arguments, "startswith", Side::front);
 }
 Result<Value> ends_with(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  return affix_test(runtime, self, arguments, "endswith", End::back);
+  return affix_test(runtime, self, arguments, "endswith", Side::back);
 }
 
 Result<Value> remove_affix(Runtime& runtime, const Value& self, const Arguments& arguments,
-                           End end) {
+                           Side side) {
   static constexpr Names kParameters[] = {"affix"};
   QUALIA_ASSIGN(const Bound bound, Bound::bind("removeprefix", kParameters, 1, arguments));
   QUALIA_ASSIGN(const TextPtr affix, bound.text(0));
   const TextPtr& text = self.text();
-  if (!has_affix(runtime.budget, text->bytes, affix->bytes, end)) return self;
+  if (!has_affix(runtime.budget, text->bytes, affix->bytes, side)) return self;
   const size_t cut = affix->size();
-  return Value(end == End::front ? slice_text(runtime.budget, text, cut, text->size())
-                                 : slice_text(runtime.budget, text, 0, text->size() - cut));
+  return Value(side == Side::front ? slice_text(runtime.budget, text, cut, text->size())
+                                   : slice_text(runtime.budget, text, 0, text->size() - cut));
 }
 
 Result<Value> remove_prefix(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  return remove_affix(runtime, self, arguments, End::front);
+  return remove_affix(runtime, self, arguments, Side::front);
 }
 Result<Value> remove_suffix(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  return remove_affix(runtime, self, arguments, End::back);
+  return remove_affix(runtime, self, arguments, Side::back);
 }
 
 template <std::string (*map)(std::string_view)>
-Result<Value> mapped(Runtime& runtime, const Value& self, const Arguments& arguments) {
+Result<Value> mapped_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
   QUALIA_TRY(Bound::bind("case method", {}, 0, arguments).map([](const Bound&) {}));
   runtime.budget.spend_bytes(self.text()->size() * 8);  // looking up a code point takes some time
   return Value(make_text(runtime.budget, map(self.bytes()), self.text()->trust()));
@@ -127,7 +127,7 @@ Result<Value> replace_method(Runtime& runtime, const Value& self, const Argument
 
 // The code point index of a text in another, -1 if it does not occur.
 Result<int64_t> find_index(Runtime& runtime, const Value& self, const Arguments& arguments,
-                           End from) {
+                           Side from) {
   static constexpr Names kParameters[] = {"sub", "start", "end"};
   QUALIA_ASSIGN(const Bound bound, Bound::bind("find", kParameters, 1, arguments));
   QUALIA_ASSIGN(const TextPtr wanted, bound.text(0));
@@ -135,18 +135,18 @@ Result<int64_t> find_index(Runtime& runtime, const Value& self, const Arguments&
   runtime.budget.spend_bytes(part.text->size() + wanted->size());
   const std::string_view bytes = part.text->bytes;
   const size_t found =
-      from == End::front ? find_bytes(bytes, wanted->bytes) : rfind_bytes(bytes, wanted->bytes);
+      from == Side::front ? find_bytes(bytes, wanted->bytes) : rfind_bytes(bytes, wanted->bytes);
   if (found == std::string_view::npos) return int64_t{-1};
   return part.first + static_cast<int64_t>(code_point_count(bytes.substr(0, found)));
 }
 
-template <End from>
+template <Side from>
 Result<Value> find_method_of(Runtime& runtime, const Value& self, const Arguments& arguments) {
   QUALIA_ASSIGN(const int64_t index, find_index(runtime, self, arguments, from));
   return Value(index);
 }
 
-template <End from>
+template <Side from>
 Result<Value> index_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
   QUALIA_ASSIGN(const int64_t index, find_index(runtime, self, arguments, from));
   if (index < 0) return invalid_argument("the substring is not found");
@@ -225,17 +225,17 @@ constexpr NamedBuiltin kTextMethods[] = {
     {"endswith", ends_with},
     {"removeprefix", remove_prefix},
     {"removesuffix", remove_suffix},
-    {"upper", mapped<to_upper>},
-    {"lower", mapped<to_lower>},
-    {"casefold", mapped<to_lower>},
-    {"title", mapped<to_title>},
-    {"capitalize", mapped<to_capitalized>},
-    {"swapcase", mapped<to_swapped_case>},
+    {"upper", mapped_method<to_upper>},
+    {"lower", mapped_method<to_lower>},
+    {"casefold", mapped_method<to_lower>},
+    {"title", mapped_method<to_title>},
+    {"capitalize", mapped_method<to_capitalized>},
+    {"swapcase", mapped_method<to_swapped_case>},
     {"replace", replace_method},
-    {"find", find_method_of<End::front>},
-    {"rfind", find_method_of<End::back>},
-    {"index", index_method<End::front>},
-    {"rindex", index_method<End::back>},
+    {"find", find_method_of<Side::front>},
+    {"rfind", find_method_of<Side::back>},
+    {"index", index_method<Side::front>},
+    {"rindex", index_method<Side::back>},
     {"count", count_method},
     {"join", join_method},
     {"format", format_method},
