@@ -16,7 +16,7 @@ enum class Command { run, chat, tokenize, detokenize, inspect, logits, perplexit
 enum class OutputFormat { text, json, csv, markdown };
 
 struct ModelArguments {
-  std::string model;  // empty: the default model
+  std::optional<std::string> file;  // unset: the default model
   std::string lane;
   std::string backend;
   std::optional<uint32_t> threads;
@@ -40,11 +40,11 @@ struct Arguments {
   GenerateOptions generate;
 
   // tokenize, detokenize, inspect
-  std::string text;  // the positional argument: text, ids or a path
+  std::optional<std::string> text;  // the positional argument: text, ids or a path
   TokenizeOptions tokenize;
 
   // logits
-  std::string tokens;
+  std::optional<std::string> tokens;
   uint32_t last = 8;
   uint32_t top = 16;
 
@@ -54,8 +54,9 @@ struct Arguments {
   BenchOptions bench;
 };
 
-// The arguments, or the exit status where there is nothing to run: 0 after --help or --version, 2
-// after a usage error (already reported on standard error).
+// The arguments, or the exit status where there is nothing to run: after --help or --version that
+// of printing it, after a usage error 2 (already reported on standard error). What a command needs
+// is there; values that depend on the model are checked by the command.
 std::variant<Arguments, int> parse(int argc, char** argv);
 
 }  // namespace qualia::cli

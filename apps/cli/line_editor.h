@@ -1,5 +1,7 @@
 // Reading lines from a person: libedit with history on a terminal, plain lines otherwise.
 // Thread-safety: one owner. The terminal is in its own mode only while a line is being read.
+// A line that ends in a backslash goes on in the next one. The history file is written beside and
+// renamed after every line, so that not even a killed program loses or damages it.
 #pragma once
 
 #include <filesystem>
@@ -18,25 +20,29 @@ struct Line {
 
 class LineEditor {
  public:
-  // `history_file`: loaded now and saved by save_history(); unset: history of this run only.
+  // `history_file`: unset: history of this run only.
   LineEditor(std::string prompt, std::optional<std::filesystem::path> history_file);
   ~LineEditor();
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
-  // A line ending in a backslash goes on in the next one.
   Line read();
-  // Written beside and renamed. False: it could not be written.
-  bool save_history();
+  // Standard input and output are a terminal.
+  bool is_interactive() const { return terminal_ != nullptr; }
+  // Why the history could not be saved, as a sentence; empty: it was.
+  const std::string& history_problem() const { return history_problem_; }
 
  private:
   struct Terminal;
+  Line read_one();
   Line read_plain();
+  void remember(const std::string& text);
 
-  std::string prompt_;
   std::optional<std::filesystem::path> history_file_;
-  std::unique_ptr<Terminal> terminal_;  // nullptr: standard input is no terminal
+  std::string history_problem_;
+  std::unique_ptr<Terminal> terminal_;  // nullptr: standard input or output is no terminal
   std::string plain_pending_;
+  size_t plain_searched_ = 0;  // bytes of plain_pending_ known to have no newline
 };
 
 }  // namespace qualia::cli

@@ -13,14 +13,22 @@ namespace {
 
 int dispatch(const Runtime& runtime, const Arguments& arguments) {
   switch (arguments.command) {
-    case Command::run: return run_command(runtime, arguments);
-    case Command::chat: return chat_command(runtime, arguments);
-    case Command::tokenize: return tokenize_command(runtime, arguments);
-    case Command::detokenize: return detokenize_command(runtime, arguments);
-    case Command::inspect: return inspect_command(runtime, arguments);
-    case Command::logits: return logits_command(runtime, arguments);
-    case Command::perplexity: return perplexity_command(runtime, arguments);
-    case Command::bench: return bench_command(runtime, arguments);
+    case Command::run:
+      return run_command(runtime, arguments);
+    case Command::chat:
+      return chat_command(runtime, arguments);
+    case Command::tokenize:
+      return tokenize_command(runtime, arguments);
+    case Command::detokenize:
+      return detokenize_command(runtime, arguments);
+    case Command::inspect:
+      return inspect_command(runtime, arguments);
+    case Command::logits:
+      return logits_command(runtime, arguments);
+    case Command::perplexity:
+      return perplexity_command(runtime, arguments);
+    case Command::bench:
+      return bench_command(runtime, arguments);
   }
   return 2;
 }
@@ -34,6 +42,7 @@ Result<void> apply_verbosity(const Arguments& arguments) {
 }
 
 int run(int argc, char** argv) {
+  guard_standard_streams();
   const auto parsed = parse(argc, argv);
   if (const int* status = std::get_if<int>(&parsed)) return *status;
   const auto& arguments = std::get<Arguments>(parsed);

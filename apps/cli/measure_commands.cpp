@@ -18,10 +18,11 @@ std::string bench_table(const std::vector<BenchRow>& rows, const Model& model) {
       "| test | circuit | tok/s (median) | min | max | MB/token | GB/s | share of bandwidth |\n"
       "|---|---|---:|---:|---:|---:|---:|---:|\n";
   for (const BenchRow& row : rows)
-    table += fmt::format("| {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {} |\n", row.test,
-                         model.path().winning_circuit, row.tok_s_median, row.tok_s_min,
-                         row.tok_s_max, static_cast<double>(row.bytes_per_token) / 1e6, row.gb_per_s,
-                         row.ceiling_share ? fmt::format("{:.1f} %", *row.ceiling_share * 100) : "n/a");
+    table +=
+        fmt::format("| {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {} |\n", row.test,
+                    model.path().winning_circuit, row.tok_s_median, row.tok_s_min, row.tok_s_max,
+                    static_cast<double>(row.bytes_per_token) / 1e6, row.gb_per_s,
+                    row.ceiling_share ? fmt::format("{:.1f} %", *row.ceiling_share * 100) : "n/a");
   return table;
 }
 
@@ -40,19 +41,25 @@ std::string bench_csv(const std::vector<BenchRow>& rows, const Model& model) {
 std::string bench_text(const std::vector<BenchRow>& rows, const Model& model) {
   std::string text = model.path().winning_circuit + "\n";
   for (const BenchRow& row : rows)
-    text += fmt::format("{:<16} {:9.2f} tok/s  ({:.2f} to {:.2f}, {} runs)  {:.2f} GB/s, {} of the read bandwidth\n",
-                        row.test, row.tok_s_median, row.tok_s_min, row.tok_s_max, row.runs,
-                        row.gb_per_s,
-                        row.ceiling_share ? fmt::format("{:.1f} %", *row.ceiling_share * 100) : "n/a");
+    text += fmt::format(
+        "{:<16} {:9.2f} tok/s  ({:.2f} to {:.2f}, {} runs)  {:.2f} GB/s, {} of the read "
+        "bandwidth\n",
+        row.test, row.tok_s_median, row.tok_s_min, row.tok_s_max, row.runs, row.gb_per_s,
+        row.ceiling_share ? fmt::format("{:.1f} %", *row.ceiling_share * 100) : "n/a");
   return text;
 }
 
-std::string bench_report(const std::vector<BenchRow>& rows, const Model& model, OutputFormat format) {
+std::string bench_report(const std::vector<BenchRow>& rows, const Model& model,
+                         OutputFormat format) {
   switch (format) {
-    case OutputFormat::json: return to_json(rows, model);
-    case OutputFormat::csv: return bench_csv(rows, model);
-    case OutputFormat::markdown: return bench_table(rows, model);
-    case OutputFormat::text: break;
+    case OutputFormat::json:
+      return to_json(rows, model);
+    case OutputFormat::csv:
+      return bench_csv(rows, model);
+    case OutputFormat::markdown:
+      return bench_table(rows, model);
+    case OutputFormat::text:
+      break;
   }
   return bench_text(rows, model);
 }
@@ -60,7 +67,7 @@ std::string bench_report(const std::vector<BenchRow>& rows, const Model& model, 
 }  // namespace
 
 int logits_command(const Runtime& runtime, const Arguments& arguments) {
-  const auto tokens = parse_tokens(arguments.tokens);
+  const auto tokens = parse_tokens(*arguments.tokens);
   if (!tokens) return fail(tokens.error());
   const auto loaded = load_model(runtime, arguments);
   if (!loaded) return fail(loaded.error());
@@ -83,10 +90,10 @@ int perplexity_command(const Runtime& runtime, const Arguments& arguments) {
   if (!text) return fail(text.error());
   const auto loaded = load_model(runtime, arguments);
   if (!loaded) return fail(loaded.error());
-  ProgressBar bar("Perplexity", arguments.quiet);
-  const auto report = loaded->model.perplexity(
-      *text, arguments.window, [&bar](uint64_t done, uint64_t total) { bar.update(done, total); },
-      cancelled);
+  const auto report = [&] {
+    ProgressBar bar("Perplexity", arguments.quiet);
+    return loaded->model.perplexity(*text, arguments.window, bar.hook(), cancelled);
+  }();
   if (!report) return fail(report.error());
   if (arguments.format == OutputFormat::json) {
     print(to_json(*report));
@@ -101,7 +108,10 @@ int perplexity_command(const Runtime& runtime, const Arguments& arguments) {
 int bench_command(const Runtime& runtime, const Arguments& arguments) {
   const auto loaded = load_model(runtime, arguments);
   if (!loaded) return fail(loaded.error());
-  const auto rows = loaded->model.bench(arguments.bench, cancelled);
+  const auto rows = [&] {
+    ProgressBar bar("Bench", arguments.quiet);
+    return loaded->model.bench(arguments.bench, bar.hook(), cancelled);
+  }();
   if (!rows) return fail(rows.error());
   print(bench_report(*rows, loaded->model, arguments.format));
   return 0;

@@ -18,7 +18,7 @@ struct LoadedModel {
 Result<std::filesystem::path> model_path(const Runtime& runtime, const Arguments& arguments);
 Result<LoadedModel> load_model(const Runtime& runtime, const Arguments& arguments);
 
-// Reports the error on standard error; 2 for a usage error, else 1.
+// Reports the error on standard error. Returns 1.
 int fail(const Error& error);
 
 }  // namespace qualia::cli

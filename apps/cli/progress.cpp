@@ -25,7 +25,8 @@ ProgressBar::~ProgressBar() {
 
 void ProgressBar::update(uint64_t done, uint64_t total) {
   if (!enabled_ || total == 0 || std::chrono::steady_clock::now() - start_ < kSilence) return;
-  const auto percent = static_cast<int>(100.0 * static_cast<double>(done) / static_cast<double>(total));
+  const auto percent =
+      static_cast<int>(100.0 * static_cast<double>(done) / static_cast<double>(total));
   if (percent == percent_) return;
   percent_ = percent;
   shown_ = true;
@@ -34,6 +35,10 @@ void ProgressBar::update(uint64_t done, uint64_t total) {
                           std::string(static_cast<size_t>(kCells - full), ' ');
   const std::string line = fmt::format("\r{} [{}] {:3} %", label_, bar, percent);
   std::fputs(line.c_str(), stderr);
+}
+
+std::function<void(uint64_t, uint64_t)> ProgressBar::hook() {
+  return [this](uint64_t done, uint64_t total) { update(done, total); };
 }
 
 }  // namespace qualia::cli

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace qualia::cli {
@@ -16,6 +17,8 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   void update(uint64_t done, uint64_t total);
+  // update() as a function, which must not outlive the bar.
+  std::function<void(uint64_t, uint64_t)> hook();
 
  private:
   std::string label_;

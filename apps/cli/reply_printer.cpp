@@ -6,7 +6,8 @@ namespace qualia::cli {
 
 std::string summary_line(const Model& model, const Reply& reply) {
   const Timings& timings = reply.timings;
-  std::string line = fmt::format("{}: {} prompt tokens", model.path().winning_circuit, reply.prompt_tokens);
+  std::string line =
+      fmt::format("{}: {} prompt tokens", model.path().winning_circuit, reply.prompt_tokens);
   if (timings.prefill_tokens < reply.prompt_tokens)
     line += fmt::format(" ({} known)", reply.prompt_tokens - timings.prefill_tokens);
   if (timings.prefill_ms > 0) line += fmt::format(" at {:.1f} tok/s", timings.prefill_tok_s());
@@ -20,9 +21,11 @@ std::string finish_note(const Reply& reply) {
     case FinishReason::context:
       return fmt::format("The reply ends because the context is full ({} tokens).",
                          reply.prompt_tokens + reply.completion_tokens);
-    case FinishReason::cancelled: return "The reply was stopped.";
+    case FinishReason::cancelled:
+      return "The reply was stopped.";
     case FinishReason::stop:
-    case FinishReason::length: return {};
+    case FinishReason::length:
+      return {};
   }
   return {};
 }

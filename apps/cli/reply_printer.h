@@ -1,5 +1,5 @@
-// How a reply appears: its streamed text on standard output, one line about where and how fast it ran
-// on standard error.
+// How a reply appears: its streamed text on standard output, one line about where and how fast it
+// ran on standard error.
 #pragma once
 
 #include <string>

@@ -29,11 +29,11 @@ Result<Reply> generate(const Arguments& arguments, const Model& model, const std
   auto session = Session::create(model);
   if (!session) return tl::unexpected(session.error());
   if (!wants_chat(arguments, model))
-    return session->complete(prompt, arguments.generate, on_text, &stop_requested());
+    return session->complete(prompt, arguments.generate, on_text, is_stopped);
   std::vector<ChatMessage> messages;
   if (arguments.system) messages.push_back({"system", *arguments.system});
   messages.push_back({"user", prompt});
-  return session->chat(messages, arguments.generate, on_text, &stop_requested());
+  return session->chat(messages, arguments.generate, on_text, is_stopped);
 }
 
 }  // namespace
@@ -45,15 +45,22 @@ int run_command(const Runtime& runtime, const Arguments& arguments) {
   if (!loaded) return fail(loaded.error());
 
   const bool json = arguments.format == OutputFormat::json;
-  const auto show = [](std::string_view text) { print(for_terminal(text)); };
+  bool has_shown = false;
+  const auto show = [&has_shown](std::string_view text) {
+    has_shown = true;
+    print(for_terminal(text));
+  };
   const auto reply = generate(arguments, loaded->model, *prompt, json ? OnText() : OnText(show));
-  if (!reply) return fail(reply.error());
+  if (!reply) {
+    if (has_shown) print("\n");
+    return fail(reply.error());
+  }
   if (json) {
     print(to_json(*reply, loaded->model, loaded->load_ms));
     return 0;
   }
   print("\n");
-  if (arguments.quiet) return 0;
+  if (arguments.quiet || output_failed()) return 0;
   if (const std::string note = finish_note(*reply); !note.empty()) complain(note);
   complain(summary_line(loaded->model, *reply));
   return 0;

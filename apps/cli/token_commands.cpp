@@ -1,4 +1,4 @@
-#include <charconv>
+#include <fmt/format.h>
 
 #include "commands.h"
 #include "json.h"
@@ -16,8 +16,22 @@ Result<Tokenizer> open_tokenizer(const Runtime& runtime, const Arguments& argume
 }
 
 Result<std::string> read_text(const Arguments& arguments) {
-  if (arguments.text != "-") return arguments.text;
+  if (*arguments.text != "-") return *arguments.text;
   return read_input("-");
+}
+
+// One line an entry, whatever bytes a file has in its texts.
+std::string inspect_text(const FileReport& report) {
+  std::string text = fmt::format("GGUF version {}\n", report.version);
+  for (const auto& file : report.files) text += one_line(file.string()) + "\n";
+  text += fmt::format("\n{} metadata entries\n", report.metadata.size());
+  for (const MetadataEntry& entry : report.metadata)
+    text += fmt::format("  {} ({}) = {}\n", one_line(entry.key), entry.type, one_line(entry.value));
+  text += fmt::format("\n{} tensors\n", report.tensors.size());
+  for (const TensorEntry& tensor : report.tensors)
+    text += fmt::format("  {}  {}  {}  {} bytes at {}\n", one_line(tensor.name), tensor.type,
+                        fmt::join(tensor.shape, " x "), tensor.size_bytes, tensor.offset);
+  return text;
 }
 
 }  // namespace
@@ -47,31 +61,15 @@ int detokenize_command(const Runtime& runtime, const Arguments& arguments) {
   if (!tokenizer) return fail(tokenizer.error());
   const auto decoded = tokenizer->decode(*ids, arguments.tokenize.parse_special);
   if (!decoded) return fail(decoded.error());
-  // The exact bytes and nothing else, so that tokenize and detokenize can be piped.
-  print(arguments.format == OutputFormat::json ? to_json(*decoded) : *decoded);
+  // Into a pipe or file the exact bytes and nothing else.
+  print(arguments.format == OutputFormat::json ? to_json(*decoded) : for_terminal(*decoded));
   return 0;
 }
 
 int inspect_command(const Runtime&, const Arguments& arguments) {
-  const auto report = inspect_file(arguments.text);
+  const auto report = inspect_file(*arguments.text);
   if (!report) return fail(report.error());
-  if (arguments.format == OutputFormat::json) {
-    print(to_json(*report));
-    return 0;
-  }
-  print("GGUF version " + std::to_string(report->version) + "\n");
-  for (const auto& file : report->files) print(file.string() + "\n");
-  print("\n" + std::to_string(report->metadata.size()) + " metadata entries\n");
-  for (const MetadataEntry& entry : report->metadata)
-    print("  " + entry.key + " (" + entry.type + ") = " + for_terminal(entry.value) + "\n");
-  print("\n" + std::to_string(report->tensors.size()) + " tensors\n");
-  for (const TensorEntry& tensor : report->tensors) {
-    std::string shape;
-    for (const uint64_t dim : tensor.shape)
-      shape += (shape.empty() ? "" : " x ") + std::to_string(dim);
-    print("  " + for_terminal(tensor.name) + "  " + tensor.type + "  " + shape + "  " +
-          std::to_string(tensor.size_bytes) + " bytes at " + std::to_string(tensor.offset) + "\n");
-  }
+  print(arguments.format == OutputFormat::json ? to_json(*report) : inspect_text(*report));
   return 0;
 }
 

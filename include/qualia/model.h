@@ -87,6 +87,8 @@ class QUALIA_API Model {
   // nullptr: the file has no tokenizer, or one this build can't read (tokenizer_error() says why).
   const Tokenizer* tokenizer() const;
   const std::optional<Error>& tokenizer_error() const;
+  // Why the file's chat template can't be used; such a model still completes raw text.
+  const std::optional<Error>& chat_template_error() const;
 
   // The logits after each of the last `last` tokens, with the `top` best ids of each.
   // Errors: invalid_argument for an empty list, an id out of range or more tokens than the context.
@@ -94,11 +96,13 @@ class QUALIA_API Model {
                                              uint32_t top) const;
   // Mean negative log likelihood of `text` over non-overlapping windows of `window` tokens, every
   // position but the first scored; a trailing partial window is dropped.
-  // `progress` gets windows done and all; `cancel` is polled between windows.
+  // `progress` gets positions done and all; `cancel` is polled at each of them.
   Result<PerplexityReport> perplexity(std::string_view text, uint32_t window,
                                       const std::function<void(uint64_t, uint64_t)>& progress = {},
                                       const std::function<bool()>& cancel = {}) const;
+  // `progress` gets runs done and all, outside the timed part; `cancel` is polled between batches.
   Result<std::vector<BenchRow>> bench(const BenchOptions& options,
+                                      const std::function<void(uint64_t, uint64_t)>& progress = {},
                                       const std::function<bool()>& cancel = {}) const;
 
   struct State;

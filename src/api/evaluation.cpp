@@ -70,6 +70,7 @@ Result<PerplexityReport> Model::perplexity(std::string_view text, uint32_t windo
 }
 
 Result<std::vector<BenchRow>> Model::bench(const BenchOptions& options,
+                                           const std::function<void(uint64_t, uint64_t)>& progress,
                                            const std::function<bool()>& cancel) const {
   const std::lock_guard lock(state_->engine_mutex);
   QUALIA_ASSIGN(const std::vector<engine::SpeedRow> rows,
@@ -78,7 +79,7 @@ Result<std::vector<BenchRow>> Model::bench(const BenchOptions& options,
                                        .generated_tokens = options.generated_tokens,
                                        .depth = options.depth,
                                        .repetitions = options.repetitions},
-                                      {.progress = {}, .cancel = cancel}));
+                                      {.progress = progress, .cancel = cancel}));
   // Host lanes are bound by the host's memory; it is measured with the same threads.
   ThreadPool pool(state_->thread_count);
   const double ceiling = hardware::measure_read_bandwidth(pool);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/circuit_choice.h"
+#include "api/file_error.h"
 #include "api/model_state.h"
 #include "api/runtime_state.h"
 #include "api/tokenizer_state.h"
@@ -69,7 +70,8 @@ void describe_file(const gguf::File& file, const std::filesystem::path& path, Mo
 void read_text_side(const gguf::File& file, Model::State& state) {
   auto tokenizer = api::read_tokenizer(file);
   if (!tokenizer) {
-    state.tokenizer_error = std::move(tokenizer).error();
+    state.tokenizer_error =
+        api::in_file(state.info.path, std::move(tokenizer).error()).value();
     return;
   }
   state.tokenizer = std::move(*tokenizer);
@@ -77,10 +79,14 @@ void read_text_side(const gguf::File& file, Model::State& state) {
   const std::string& source = state.tokenizer->state().tokenizer->vocabulary().chat_template;
   if (source.empty()) return;
   state.info.has_chat_template = true;
-  state.chat_template = tokenizer::ChatTemplate::parse(source);
-  if (!*state.chat_template)
-    log(LogLevel::warn, "The model's chat template can't be used: {}",
-        state.chat_template->error().message);
+  auto parsed = tokenizer::ChatTemplate::parse(source);
+  if (parsed) {
+    state.chat_template = std::move(*parsed);
+    return;
+  }
+  state.chat_template_error = api::in_file(state.info.path, std::move(parsed).error()).value();
+  // Whoever needs the template gets the error; raw completion does not.
+  log(LogLevel::info, "{}", state.chat_template_error->message);
 }
 
 Result<void> check_vocabulary_fits(const Model::State& state) {
@@ -91,6 +97,44 @@ Result<void> check_vocabulary_fits(const Model::State& state) {
                       state.info.vocabulary_size);
 }
 
+// Everything that depends on the file.
+Result<std::shared_ptr<Model::State>> load_state(const api::CircuitChoice& choice,
+                                                 size_t thread_count,
+                                                 const std::filesystem::path& path,
+                                                 const ModelOptions& options) {
+  QUALIA_ASSIGN(const gguf::File file, gguf::File::open(path));
+  QUALIA_ASSIGN(model::Decoder decoder, model::read_decoder(file));
+  const ops::DecoderSpec& spec = decoder.spec;
+
+  auto state = std::make_shared<Model::State>();
+  state->thread_count = thread_count;
+  state->path = choice.path;
+  describe_file(file, path, state->info);
+  state->info.architecture = spec.architecture;
+  state->info.vocabulary_size = spec.vocabulary_size;
+  state->info.trained_context = spec.context_length;
+  read_text_side(file, *state);
+  QUALIA_TRY(check_vocabulary_fits(*state));
+
+  QUALIA_ASSIGN(std::unique_ptr<lanes::LaneModel> resident,
+                choice.lane->load(spec, decoder.weights,
+                                  {.precision = options.precision.value_or(Precision::fast),
+                                   .kv = options.kv,
+                                   .thread_count = thread_count,
+                                   .progress = options.progress}));
+  state->info.step_weight_bytes = resident->resident().step_weight_bytes;
+  QUALIA_ASSIGN(state->info.context, choose_context(options, spec.context_length,
+                                                    resident->resident().kv_page_bytes));
+  const engine::EngineLimits limits{.context = state->info.context,
+                                    .vocabulary_size = spec.vocabulary_size,
+                                    // One page more: a shared page is copied before it is written.
+                                    .page_capacity = pages_for(state->info.context) + 1};
+  const tokenizer::Tokenizer* text =
+      state->tokenizer ? state->tokenizer->state().tokenizer.get() : nullptr;
+  state->engine = std::make_unique<engine::Engine>(std::move(resident), text, limits);
+  return state;
+}
+
 }  // namespace
 
 Result<Model> Model::load(const Runtime& runtime, const std::filesystem::path& path,
@@ -98,38 +142,11 @@ Result<Model> Model::load(const Runtime& runtime, const std::filesystem::path& p
   const Runtime::State& host = runtime.state();
   const api::CircuitWish wish = make_wish(host, options);
   QUALIA_ASSIGN(api::CircuitChoice choice, api::choose_circuit(host.lanes, wish));
-  QUALIA_ASSIGN(const gguf::File file, gguf::File::open(path));
-  QUALIA_ASSIGN(model::Decoder decoder, model::read_decoder(file));
-
-  auto state = std::make_shared<State>();
-  state->thread_count = wish.thread_count;
-  state->path = std::move(choice.path);
-  describe_file(file, path, state->info);
-  state->info.architecture = decoder.spec.architecture;
-  state->info.vocabulary_size = decoder.spec.vocabulary_size;
-  state->info.trained_context = decoder.spec.context_length;
-  read_text_side(file, *state);
-  QUALIA_TRY(check_vocabulary_fits(*state));
-
-  QUALIA_ASSIGN(std::unique_ptr<lanes::LaneModel> resident,
-                choice.lane->load(decoder.spec, decoder.weights,
-                                  {.precision = options.precision.value_or(Precision::fast),
-                                   .kv = options.kv,
-                                   .thread_count = wish.thread_count,
-                                   .progress = options.progress}));
-  state->info.step_weight_bytes = resident->resident().step_weight_bytes;
-  QUALIA_ASSIGN(state->info.context, choose_context(options, decoder.spec.context_length,
-                                                    resident->resident().kv_page_bytes));
-  const engine::EngineLimits limits{.context = state->info.context,
-                                    .vocabulary_size = decoder.spec.vocabulary_size,
-                                    // One page more: a shared page is copied before it is written.
-                                    .page_capacity = pages_for(state->info.context) + 1};
-  const tokenizer::Tokenizer* text =
-      state->tokenizer ? state->tokenizer->state().tokenizer.get() : nullptr;
-  state->engine = std::make_unique<engine::Engine>(std::move(resident), text, limits);
-  log(LogLevel::info, "'{}' runs on {}: {}.", path.string(), state->path.winning_circuit,
-      state->path.rationale.front());
-  return Model(std::move(state));
+  auto state = load_state(choice, wish.thread_count, path, options);
+  if (!state) return api::in_file(path, std::move(state).error());
+  log(LogLevel::info, "'{}' runs on {}: {}.", path.string(), (*state)->path.winning_circuit,
+      (*state)->path.rationale.front());
+  return Model(std::move(*state));
 }
 
 const ModelInfo& Model::info() const { return state_->info; }
@@ -138,5 +155,8 @@ const Tokenizer* Model::tokenizer() const {
   return state_->tokenizer ? &*state_->tokenizer : nullptr;
 }
 const std::optional<Error>& Model::tokenizer_error() const { return state_->tokenizer_error; }
+const std::optional<Error>& Model::chat_template_error() const {
+  return state_->chat_template_error;
+}
 
 }  // namespace qualia

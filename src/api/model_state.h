@@ -17,8 +17,9 @@ struct Model::State {
   PathReport path;
   std::optional<Tokenizer> tokenizer;
   std::optional<Error> tokenizer_error;
-  // Absent, or an error: the model still completes raw text.
-  std::optional<Result<tokenizer::ChatTemplate>> chat_template;
+  // Absent, with or without an error: the model still completes raw text.
+  std::optional<tokenizer::ChatTemplate> chat_template;
+  std::optional<Error> chat_template_error;
   std::mutex engine_mutex;  // guards engine: calls of all sessions take turns
   std::unique_ptr<engine::Engine> engine;
   size_t thread_count = 1;

@@ -43,9 +43,10 @@ Result<std::filesystem::path> Runtime::default_model_path() const {
   return folder / "models" / api::kDefaultModelFile;
 }
 
-Result<std::filesystem::path> Runtime::fetch_default_model() const {
+Result<std::filesystem::path> Runtime::fetch_default_model(
+    const std::function<bool()>& cancel) const {
   QUALIA_ASSIGN(const std::filesystem::path path, default_model_path());
-  QUALIA_TRY(api::fetch_default_model(path));
+  QUALIA_TRY(api::fetch_default_model(path, cancel));
   return path;
 }
 

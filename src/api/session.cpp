@@ -113,14 +113,14 @@ Result<Reply> Session::chat(std::span<const ChatMessage> messages, const Generat
                             const OnText& on_text, const std::atomic<bool>* cancel) {
   const Model::State& state = model_.state();
   if (!state.tokenizer) return tl::unexpected<Error>(*state.tokenizer_error);
+  if (state.chat_template_error) return tl::unexpected<Error>(*state.chat_template_error);
   if (!state.chat_template) return not_found("The model's file has no chat template.");
-  if (!*state.chat_template) return tl::unexpected<Error>(state.chat_template->error());
   const tokenizer::Tokenizer& text = *state.tokenizer->state().tokenizer;
   tokenizer::TemplateInput input;
   input.messages_json = to_json(messages);
   input.bos_token = piece_or_empty(text, text.vocabulary().bos);
   input.eos_token = piece_or_empty(text, text.vocabulary().eos);
-  QUALIA_ASSIGN(const tokenizer::RenderedPrompt prompt, (*state.chat_template)->render(input));
+  QUALIA_ASSIGN(const tokenizer::RenderedPrompt prompt, state.chat_template->render(input));
   // The template writes BOS itself where the model wants one.
   return complete_tokens(text.encode(prompt.text, tokenizer::AddSpecial::no,
                                      tokenizer::ControlText::parse, prompt.untrusted),

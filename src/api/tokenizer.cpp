@@ -1,5 +1,6 @@
 #include "qualia/tokenizer.h"
 
+#include "api/file_error.h"
 #include "api/tokenizer_state.h"
 #include "base/error.h"
 #include "model/vocabulary_reader.h"
@@ -8,7 +9,9 @@ namespace qualia {
 
 Result<Tokenizer> Tokenizer::open(const std::filesystem::path& path) {
   QUALIA_ASSIGN(const gguf::File file, gguf::File::open(path));
-  return api::read_tokenizer(file);
+  auto tokenizer = api::read_tokenizer(file);
+  if (!tokenizer) return api::in_file(path, std::move(tokenizer).error());
+  return tokenizer;
 }
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, const TokenizeOptions& options) const {

@@ -78,20 +78,22 @@ Result<Perplexity> evaluate_perplexity(Engine& engine, std::span<const TokenId> 
   Perplexity report{.windows = windows};
   double nll_sum = 0;
   for (uint64_t i = 0; i < windows; ++i) {
-    if (hooks.cancel && hooks.cancel()) return cancelled("Perplexity is cancelled after {} windows.", i);
     const auto part = tokens.subspan(i * window, window);
     QUALIA_TRY(check_tokens(engine, part));
     QUALIA_TRY(engine.score(part, 0, RowOutputKind::logits,
                             [&](uint32_t position, const RowOutput& output) -> Result<void> {
+                              if (hooks.cancel && hooks.cancel())
+                                return cancelled("Perplexity is cancelled after {} windows.", i);
                               QUALIA_TRY(check_finite(position, output));
                               report.argmax.push_back(output.argmax);
+                              if (hooks.progress)
+                                hooks.progress(i * window + position + 1, windows * window);
                               // The last position predicts a token that lies outside the window.
                               if (position + 1 == window) return {};
                               const auto next = static_cast<size_t>(part[position + 1]);
                               nll_sum += logsumexp(output.logits) - output.logits[next];
                               return {};
                             }));
-    if (hooks.progress) hooks.progress(i + 1, windows);
   }
   report.tokens = windows * (window - 1);
   report.mean_nll = nll_sum / static_cast<double>(report.tokens);

@@ -13,7 +13,8 @@ using lanes::RowOutputKind;
 // One timed run on a sequence of its own: `depth` positions, then the test.
 class SpeedRun {
  public:
-  SpeedRun(Engine& engine, uint32_t depth) : engine_(engine), depth_(depth) {}
+  SpeedRun(Engine& engine, uint32_t depth, const Hooks& hooks)
+      : engine_(engine), depth_(depth), hooks_(hooks) {}
 
   Result<double> prefill_seconds(uint32_t count) {
     return timed([&] { return feed(count, RowOutputKind::argmax); });
@@ -46,6 +47,7 @@ class SpeedRun {
     std::uniform_int_distribution<TokenId> any(
         0, static_cast<TokenId>(engine_.limits().vocabulary_size - 1));
     while (count > 0) {
+      if (hooks_.cancel && hooks_.cancel()) return cancelled("The bench is cancelled.");
       const uint32_t part = std::min(count, engine_.lane().resident().batch_rows);
       count -= part;
       std::vector<TokenId> tokens(part);
@@ -66,6 +68,7 @@ class SpeedRun {
 
   Engine& engine_;
   uint32_t depth_;
+  const Hooks& hooks_;
   std::mt19937 random_{1};  // the same tokens every time
   KvCache::Handle sequence_;
 };
@@ -81,11 +84,11 @@ uint64_t kv_bytes_read(const lanes::ResidentReport& resident, double positions) 
 
 template <typename Measure>
 Result<SpeedRow> repeat(SpeedRow row, uint32_t count, const SpeedOptions& options,
-                        const Hooks& hooks, const Measure& measure) {
+                        const std::function<void()>& after_run, const Measure& measure) {
   for (uint32_t i = 0; i <= options.repetitions; ++i) {
-    if (hooks.cancel && hooks.cancel()) return cancelled("The bench is cancelled in {}.", row.test);
     QUALIA_ASSIGN(const double seconds, measure());
     if (i > 0) row.tok_s.push_back(count / seconds);  // the first run warms up
+    after_run();
   }
   return row;
 }
@@ -101,13 +104,19 @@ Result<std::vector<SpeedRow>> measure_speed(Engine& engine, const SpeedOptions& 
     return invalid_argument("The bench needs {} positions (the context has {}).", deepest,
                             engine.limits().context);
   const lanes::ResidentReport& resident = engine.lane().resident();
-  SpeedRun run(engine, options.depth);
+  SpeedRun run(engine, options.depth, hooks);
+  const uint64_t tests =
+      (options.prompt_tokens > 0 ? 1 : 0) + (options.generated_tokens > 0 ? 1 : 0);
+  uint64_t runs_done = 0;
+  const auto after_run = [&] {
+    if (hooks.progress) hooks.progress(++runs_done, tests * (uint64_t{options.repetitions} + 1));
+  };
   std::vector<SpeedRow> rows;
   if (const uint32_t count = options.prompt_tokens; count > 0) {
     const uint32_t batches = (count + resident.batch_rows - 1) / resident.batch_rows;
     SpeedRow row{.test = test_name("pp", count, options.depth)};
     row.bytes_per_token = resident.step_weight_bytes * batches / count;
-    QUALIA_ASSIGN(row, repeat(std::move(row), count, options, hooks,
+    QUALIA_ASSIGN(row, repeat(std::move(row), count, options, after_run,
                               [&] { return run.prefill_seconds(count); }));
     rows.push_back(std::move(row));
   }
@@ -115,7 +124,7 @@ Result<std::vector<SpeedRow>> measure_speed(Engine& engine, const SpeedOptions& 
     SpeedRow row{.test = test_name("tg", count, options.depth)};
     row.bytes_per_token = resident.step_weight_bytes +
                           kv_bytes_read(resident, options.depth + (count + 1) / 2.0);
-    QUALIA_ASSIGN(row, repeat(std::move(row), count, options, hooks,
+    QUALIA_ASSIGN(row, repeat(std::move(row), count, options, after_run,
                               [&] { return run.decode_seconds(count); }));
     rows.push_back(std::move(row));
   }
