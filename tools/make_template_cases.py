@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Writes tests/data/template/jinja_cases.jsonl: template snippets and what Jinja2 makes of them.
+"""Writes what Jinja2 makes of template snippets and of whole templates into tests/data/template.
+
+jinja_cases.jsonl: the snippets below. conversations.jsonl: the *.jinja files of that folder with the
+conversations below.
 
 Needs `pip install jinja2` (3.1). Run from the top of the source tree after adding snippets:
     python3 tools/make_template_cases.py
@@ -266,6 +269,34 @@ ERRORS_AT_PARSE = r"""
 """
 
 
+TOOLS = [{"type": "function", "function": {
+    "name": "get_weather", "description": "Weather <now> & \"later\" für Orte",
+    "parameters": {"type": "object", "required": ["city"], "properties": {
+        "city": {"type": "string", "description": "The city", "enum": ["Paris", "Köln"]},
+        "days": {"type": "integer", "default": 3}}}}}]
+USER = {"role": "user", "content": "Ping  "}
+REPLY = {"role": "assistant", "content": "  Pong\n"}
+SYSTEM = {"role": "system", "content": " Be brief.\n"}
+CALL = {"id": "call12345", "type": "function",
+        "function": {"name": "get_weather", "arguments": {"city": "Köln", "days": 2, "x": None}}}
+ANSWER = {"role": "tool", "content": "{\"t\": 5}", "tool_call_id": "call12345", "name": "get_weather"}
+CALL_IN_TEXT = {**CALL, "function": {"name": "get_weather", "arguments": "{\"city\": \"Paris\"}"}}
+
+# Name, messages, tools.
+CONVERSATIONS = [
+    ("three users", [USER, USER, USER], None),
+    ("three assistants", [USER, REPLY, REPLY, REPLY], None),
+    ("turns", [SYSTEM, USER, REPLY, USER], None),
+    ("tools", [SYSTEM, USER], TOOLS),
+    ("null content", [USER, {"role": "assistant", "content": None, "tool_calls": [CALL]}, ANSWER], TOOLS),
+    ("call without content", [USER, {"role": "assistant", "tool_calls": [CALL_IN_TEXT]}, ANSWER, REPLY,
+                              USER], TOOLS),
+    ("no content", [{"role": "user"}], None),
+    ("thought", [USER, {"role": "assistant", "content": "<think>\nsum\n</think>\n\n4"}, USER], None),
+    ("no messages", [], None),
+]
+
+
 class Generation(jinja2.ext.Extension):
     """The generation tag of transformers, which only marks text."""
 
@@ -325,10 +356,43 @@ def render(environment, source):
         return None
 
 
+def render_conversation(template, messages, variables):
+    """The text, or the sentence of a failure.
+
+    A template that fails on an assistant's message without content gets an empty one, as qualia does.
+    """
+    try:
+        return {"expected": template.render(messages=messages, **variables)}
+    except Exception as error:
+        if type(error) is jinja2.exceptions.TemplateError:
+            return {"error": str(error)}
+        filled = [{**m, "content": ""} if m["role"] == "assistant" and m.get("content") is None else m
+                  for m in messages]
+        if filled != messages:
+            return render_conversation(template, filled, variables)
+        return {"error": ""}
+
+
+def write_conversations(environment, folder):
+    with open(folder / "conversations.jsonl", "w", encoding="utf-8") as out:
+        for path in sorted(folder.glob("*.jinja")):
+            template = environment.from_string(path.read_text(encoding="utf-8"))
+            for name, messages, tools in CONVERSATIONS:
+                row = {"template": path.name, "name": name, "now": NOW, "messages": messages}
+                variables = {"bos_token": "<s>", "eos_token": "</s>", "enable_thinking": True,
+                             "add_generation_prompt": messages != [] and name != "turns"}
+                row["add_generation_prompt"] = variables["add_generation_prompt"]
+                if tools:
+                    row["tools"] = variables["tools"] = tools
+                row.update(render_conversation(template, messages, variables))
+                out.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
 def main():
     environment = make_environment()
     folder = pathlib.Path("tests/data/template")
     folder.mkdir(parents=True, exist_ok=True)
+    write_conversations(environment, folder)
     with open(folder / "jinja_cases.jsonl", "w", encoding="utf-8") as out:
         header = {"jinja2": jinja2.__version__, "now": NOW, "messages": MESSAGES}
         out.write(json.dumps(header, ensure_ascii=False) + "\n")

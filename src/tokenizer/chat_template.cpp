@@ -32,8 +32,8 @@ long long seconds_since_1970() {
 }
 
 Result<Variables> make_variables(jinja::Budget& budget, const TemplateInput& input,
-                                 jinja::ContentParts parts) {
-  QUALIA_ASSIGN(jinja::Value messages, jinja::read_messages(budget, input.messages_json, parts));
+                                 const jinja::MessageRules& rules) {
+  QUALIA_ASSIGN(jinja::Value messages, jinja::read_messages(budget, input.messages_json, rules));
   Variables variables;
   variables.emplace_back("messages", std::move(messages));
   if (!input.tools_json.empty()) {
@@ -53,6 +53,37 @@ Result<Variables> make_variables(jinja::Budget& budget, const TemplateInput& inp
   return variables;
 }
 
+enum class Failure { none, input, refused, limit, evaluation };
+
+struct Rendering {
+  Failure failure = Failure::none;
+  Result<RenderedPrompt> prompt;
+};
+
+Rendering render_once(const jinja::Program& code, const TemplateInput& input, jinja::Budget& budget,
+                      const jinja::MessageRules& rules) {
+  auto variables = make_variables(budget, input, rules);
+  if (!variables) return {Failure::input, tl::unexpected(std::move(variables).error())};
+  jinja::Runtime runtime{budget, input.now_unix_seconds.value_or(seconds_since_1970())};
+  jinja::Evaluator evaluator(code, runtime, *variables);
+  jinja::TextBuilder out(budget);
+  const Result<void> done = evaluator.run(out);
+  if (!budget.ok()) {
+    return {Failure::limit, invalid_argument("The chat template fails at line {}: {}.",
+                                             evaluator.line(), budget.exhausted())};
+  }
+  if (!done && runtime.raised) {
+    return {Failure::refused,
+            invalid_argument("The chat template refuses the messages at line {}: {}",
+                             evaluator.line(), done.error().message)};
+  }
+  if (!done) {
+    return {Failure::evaluation, invalid_argument("The chat template fails at line {}: {}.",
+                                                  evaluator.line(), done.error().message)};
+  }
+  return {Failure::none, RenderedPrompt{out.take_bytes(), out.take_ranges()}};
+}
+
 }  // namespace
 
 Result<ChatTemplate> ChatTemplate::parse(std::string_view source) {
@@ -62,30 +93,16 @@ Result<ChatTemplate> ChatTemplate::parse(std::string_view source) {
 
 Result<RenderedPrompt> ChatTemplate::render(const TemplateInput& input) const {
   const jinja::Program& code = program_->code;
-  jinja::Budget budget;  // first, so that it outlives every value
-  const auto parts =
+  jinja::Budget budget;  // one for both attempts; it outlives every value
+  jinja::MessageRules rules;
+  rules.parts =
       code.handles_content_parts ? jinja::ContentParts::kept : jinja::ContentParts::joined;
-  QUALIA_ASSIGN(const Variables variables, make_variables(budget, input, parts));
-  jinja::Runtime runtime{budget, input.now_unix_seconds.value_or(seconds_since_1970())};
-  jinja::Evaluator evaluator(code, runtime, variables);
-  jinja::TextBuilder out(budget);
-  const Result<void> done = evaluator.run(out);
-  if (!budget.ok()) {
-    return invalid_argument("The chat template fails at line {}: {}.", evaluator.line(),
-                            budget.exhausted());
-  }
-  if (!done && runtime.raised) {
-    return invalid_argument("The chat template refuses the messages at line {}: {}",
-                            evaluator.line(), done.error().message);
-  }
-  if (!done) {
-    return invalid_argument("The chat template fails at line {}: {}.", evaluator.line(),
-                            done.error().message);
-  }
-  RenderedPrompt prompt;
-  prompt.text = out.take_bytes();
-  prompt.untrusted = out.take_ranges();
-  return prompt;
+  Rendering first = render_once(code, input, budget, rules);
+  if (first.failure != Failure::evaluation) return std::move(first.prompt);
+  rules.missing = jinja::MissingContent::emptied;
+  Rendering second = render_once(code, input, budget, rules);
+  // Unless the empty content helped, the first sentence is the one about the messages as given.
+  return second.failure == Failure::none ? std::move(second.prompt) : std::move(first.prompt);
 }
 
 }  // namespace qualia::tokenizer

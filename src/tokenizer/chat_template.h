@@ -1,14 +1,21 @@
 // Chat templates: messages -> prompt text, by the Jinja source that a model file carries.
 // Thread-safety: immutable after parse(); render may run in parallel.
 // Variables: messages, tools (undefined without tools), bos_token, eos_token,
-// add_generation_prompt, enable_thinking. Content that is a list of text parts reaches a template
-// that loops over it as it is, and any other as their texts joined (see jinja_content_parts.h).
-// Null stays none. Text that came from a message is marked as untrusted, byte range by byte range,
-// so that the tokenizer can keep control text in it plain. Bounds: parse depth, evaluation steps,
-// nesting, bytes built and wall time are limited; going over is an Error within 2 s, never a crash.
-// A template sees its variables and nothing else. Errors: corrupt_file for a syntax error or
-// unknown filter (with the line); invalid_argument for a template's own raise_exception (with its
-// sentence) or a failing evaluation (with the line).
+// add_generation_prompt, enable_thinking.
+//
+// Content that is a list of text parts reaches a template that loops over it as it is, and any
+// other as their texts joined (see jinja_content_parts.h). An assistant's null or missing content
+// stays so unless the template fails on it; then it is an empty text.
+//
+// Text that came from a message is marked as untrusted, byte range by byte range, so that the
+// tokenizer can keep control text in it plain. A role that is a plain word is trusted.
+//
+// Bounds: parse depth, evaluation steps, nesting, bytes built and wall time are limited; going over
+// is an Error within 2 s, never a crash. A template sees its variables and nothing else.
+//
+// Errors: corrupt_file for a syntax error or unknown filter (with the line); invalid_argument for a
+// template's own raise_exception (with its sentence), a failing evaluation (with the line), or
+// messages that are no JSON array of objects.
 #pragma once
 
 #include <memory>

@@ -13,10 +13,11 @@
 namespace qualia::tokenizer::jinja {
 
 inline constexpr size_t kStepsMax = 10'000'000;  // about a second of evaluation on one 2020s core
-inline constexpr size_t kTextBytesMax = 32u << 20;              // one string
-inline constexpr size_t kLiveBytesMax = 96u << 20;             // all values alive at once
-inline constexpr size_t kValueDepthMax = 100;                   // lists in lists
-inline constexpr std::chrono::milliseconds kWallTimeMax{1500};  // an answer must come within 2 s
+inline constexpr size_t kTextBytesMax = 16u << 20;  // one string: ten times the longest contexts
+inline constexpr size_t kLiveBytesMax = 96u << 20;  // all values alive at once
+inline constexpr size_t kValueDepthMax = 100;       // lists in lists
+// Checked between operations; an answer, everything freed, must come within 2 s.
+inline constexpr std::chrono::milliseconds kWallTimeMax{1000};
 
 // Copying this many bytes costs about as much as one evaluation step.
 inline constexpr size_t kBytesPerStep = 64;

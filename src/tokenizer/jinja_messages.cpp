@@ -24,27 +24,42 @@ Result<TextPtr> text_of_part(const Value& part, size_t message, size_t index) {
       index, message, type);
 }
 
-Result<Value> with_joined_content(Budget& budget, const Value& message, size_t index) {
-  const Value* content = message.dict().find("content");
-  if (content == nullptr || !content->is(Kind::sequence)) return message;
+Result<TextPtr> joined_parts(Budget& budget, const Sequence& parts, size_t message) {
   TextBuilder builder(budget);
-  const auto& parts = content->sequence().items;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    QUALIA_ASSIGN(const TextPtr text, text_of_part(parts[i], index, i));
+  for (size_t i = 0; i < parts.items.size(); ++i) {
+    QUALIA_ASSIGN(const TextPtr text, text_of_part(parts.items[i], message, i));
     builder.append(*text);
   }
+  return builder.finish();
+}
+
+Value with_content(Budget& budget, const Value& message, TextPtr content) {
   std::vector<Dict::Entry> entries = message.dict().entries;
-  for (auto& [key, value] : entries) {
-    if (key.is(Kind::text) && key.bytes() == "content") {
-      value = builder.finish();
-    }
-  }
+  // A key that was there keeps its place.
+  entries.emplace_back(make_text(budget, "content"), std::move(content));
   return make_dict(budget, std::move(entries));
+}
+
+bool is_assistant(const Value& message) {
+  const Value* role = message.dict().find("role");
+  return role != nullptr && role->is(Kind::text) && role->bytes() == "assistant";
+}
+
+Result<Value> by_rules(Budget& budget, const Value& message, size_t index,
+                       const MessageRules& rules) {
+  const Value* content = message.dict().find("content");
+  const bool missing = content == nullptr || content->is(Kind::none);
+  if (missing && rules.missing == MissingContent::emptied && is_assistant(message)) {
+    return with_content(budget, message, make_text(budget, ""));
+  }
+  if (missing || rules.parts == ContentParts::kept || !content->is(Kind::sequence)) return message;
+  QUALIA_ASSIGN(TextPtr text, joined_parts(budget, content->sequence(), index));
+  return with_content(budget, message, std::move(text));
 }
 
 }  // namespace
 
-Result<Value> read_messages(Budget& budget, std::string_view json, ContentParts parts) {
+Result<Value> read_messages(Budget& budget, std::string_view json, const MessageRules& rules) {
   auto read = read_json(budget, json, TrustedJson::roles);
   if (!read) return invalid_argument("The messages can't be read: {}.", read.error().message);
   if (!read->is(Kind::sequence)) {
@@ -57,12 +72,8 @@ Result<Value> read_messages(Budget& budget, std::string_view json, ContentParts 
       return invalid_argument("Message {} is '{}' (an object is needed).", index,
                               type_name(message));
     }
-    if (parts == ContentParts::kept) {
-      messages.push_back(message);
-      continue;
-    }
-    QUALIA_ASSIGN(Value joined, with_joined_content(budget, message, index));
-    messages.push_back(std::move(joined));
+    QUALIA_ASSIGN(Value ready, by_rules(budget, message, index, rules));
+    messages.push_back(std::move(ready));
   }
   return make_list(budget, std::move(messages));
 }

@@ -15,8 +15,16 @@
 namespace qualia::tokenizer::jinja {
 
 enum class ContentParts { kept, joined };
+// What becomes of an assistant's message whose content is null or missing, as that of a tool call
+// is in OpenAI's format: some templates test for it, others fail on it and need an empty text.
+enum class MissingContent { kept, emptied };
 
-Result<Value> read_messages(Budget& budget, std::string_view json, ContentParts parts);
+struct MessageRules {
+  ContentParts parts = ContentParts::kept;
+  MissingContent missing = MissingContent::kept;
+};
+
+Result<Value> read_messages(Budget& budget, std::string_view json, const MessageRules& rules);
 Result<Value> read_tools(Budget& budget, std::string_view json);
 // A dict; trusted, since the operator gives it.
 Result<Value> read_variables(Budget& budget, std::string_view json);

@@ -25,8 +25,9 @@ constexpr double kIntegerLimit = 9223372036854775808.0;
 constexpr int64_t kRoundDigitsMax = 330;
 
 std::string without_space_and_underscores(Runtime& runtime, const TextPtr& text) {
+  const TextPtr stripped = strip(runtime.budget, text, Side::both, std::nullopt);
   std::string out;
-  for (const char c : strip(runtime.budget, text, Side::both, std::nullopt)->bytes) {
+  for (const char c : stripped->bytes) {
     if (c != '_') out += c;
   }
   return out;
