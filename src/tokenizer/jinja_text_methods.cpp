@@ -54,15 +54,15 @@ Result<Part> part_of(Runtime& runtime, const Value& self, const Bound& bound, si
   return Part{part.text(), first};
 }
 
-enum class Side { front, back };
+enum class TextEnd { front, back };
 
-bool has_affix(Budget& budget, std::string_view text, std::string_view affix, Side side) {
+bool has_affix(Budget& budget, std::string_view text, std::string_view affix, TextEnd side) {
   budget.spend_bytes(affix.size());
-  return side == Side::front ? text.starts_with(affix) : text.ends_with(affix);
+  return side == TextEnd::front ? text.starts_with(affix) : text.ends_with(affix);
 }
 
 Result<Value> affix_test(Runtime& runtime, const Value& self, const Arguments& arguments,
-                         std::string_view name, Side side) {
+                         std::string_view name, TextEnd side) {
   static constexpr Names kParameters[] = {"affix", "start", "end"};
   QUALIA_ASSIGN(const Bound bound, Bound::bind(name, kParameters, 1, arguments));
   QUALIA_ASSIGN(const Part part, part_of(runtime, self, bound, 1));
@@ -84,29 +84,29 @@ Result<Value> affix_test(Runtime& runtime, const Value& self, const Arguments& a
 }
 
 Result<Value> starts_with(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  return affix_test(runtime, self, arguments, "startswith", Side::front);
+  return affix_test(runtime, self, arguments, "startswith", TextEnd::front);
 }
 Result<Value> ends_with(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  return affix_test(runtime, self, arguments, "endswith", Side::back);
+  return affix_test(runtime, self, arguments, "endswith", TextEnd::back);
 }
 
 Result<Value> remove_affix(Runtime& runtime, const Value& self, const Arguments& arguments,
-                           Side side) {
+                           TextEnd side) {
   static constexpr Names kParameters[] = {"affix"};
   QUALIA_ASSIGN(const Bound bound, Bound::bind("removeprefix", kParameters, 1, arguments));
   QUALIA_ASSIGN(const TextPtr affix, bound.text(0));
   const TextPtr& text = self.text();
   if (!has_affix(runtime.budget, text->bytes, affix->bytes, side)) return self;
   const size_t cut = affix->size();
-  return Value(side == Side::front ? slice_text(runtime.budget, text, cut, text->size())
-                                   : slice_text(runtime.budget, text, 0, text->size() - cut));
+  return Value(side == TextEnd::front ? slice_text(runtime.budget, text, cut, text->size())
+                                      : slice_text(runtime.budget, text, 0, text->size() - cut));
 }
 
 Result<Value> remove_prefix(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  return remove_affix(runtime, self, arguments, Side::front);
+  return remove_affix(runtime, self, arguments, TextEnd::front);
 }
 Result<Value> remove_suffix(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  return remove_affix(runtime, self, arguments, Side::back);
+  return remove_affix(runtime, self, arguments, TextEnd::back);
 }
 
 template <std::string (*map)(std::string_view)>
@@ -127,7 +127,7 @@ Result<Value> replace_method(Runtime& runtime, const Value& self, const Argument
 
 // The code point index of a text in another, -1 if it does not occur.
 Result<int64_t> find_index(Runtime& runtime, const Value& self, const Arguments& arguments,
-                           Side from) {
+                           TextEnd from) {
   static constexpr Names kParameters[] = {"sub", "start", "end"};
   QUALIA_ASSIGN(const Bound bound, Bound::bind("find", kParameters, 1, arguments));
   QUALIA_ASSIGN(const TextPtr wanted, bound.text(0));
@@ -135,18 +135,18 @@ Result<int64_t> find_index(Runtime& runtime, const Value& self, const Arguments&
   runtime.budget.spend_bytes(part.text->size() + wanted->size());
   const std::string_view bytes = part.text->bytes;
   const size_t found =
-      from == Side::front ? find_bytes(bytes, wanted->bytes) : rfind_bytes(bytes, wanted->bytes);
+      from == TextEnd::front ? find_bytes(bytes, wanted->bytes) : rfind_bytes(bytes, wanted->bytes);
   if (found == std::string_view::npos) return int64_t{-1};
   return part.first + static_cast<int64_t>(code_point_count(bytes.substr(0, found)));
 }
 
-template <Side from>
+template <TextEnd from>
 Result<Value> find_method_of(Runtime& runtime, const Value& self, const Arguments& arguments) {
   QUALIA_ASSIGN(const int64_t index, find_index(runtime, self, arguments, from));
   return Value(index);
 }
 
-template <Side from>
+template <TextEnd from>
 Result<Value> index_method(Runtime& runtime, const Value& self, const Arguments& arguments) {
   QUALIA_ASSIGN(const int64_t index, find_index(runtime, self, arguments, from));
   if (index < 0) return invalid_argument("the substring is not found");
@@ -232,10 +232,10 @@ constexpr NamedBuiltin kTextMethods[] = {
     {"capitalize", mapped_method<to_capitalized>},
     {"swapcase", mapped_method<to_swapped_case>},
     {"replace", replace_method},
-    {"find", find_method_of<Side::front>},
-    {"rfind", find_method_of<Side::back>},
-    {"index", index_method<Side::front>},
-    {"rindex", index_method<Side::back>},
+    {"find", find_method_of<TextEnd::front>},
+    {"rfind", find_method_of<TextEnd::back>},
+    {"index", index_method<TextEnd::front>},
+    {"rindex", index_method<TextEnd::back>},
     {"count", count_method},
     {"join", join_method},
     {"format", format_method},
