@@ -112,7 +112,8 @@ Result<void> Evaluator::bind_extras(const Macro& macro, const Arguments& argumen
   }
   std::vector<Dict::Entry> named;
   Value caller = undefined_value("no caller is defined");
-  for (const auto& [name, value] : arguments.keywords) {
+  for (const auto& keyword : arguments.keywords) {
+    const std::string& name = keyword.first;
     const auto known =
         std::find_if(parameters.begin(), parameters.end(),
                      [&](const auto& parameter) { return name_of(parameter.name) == name; });
@@ -123,13 +124,13 @@ Result<void> Evaluator::bind_extras(const Macro& macro, const Arguments& argumen
                               name);
     }
     if (name == "caller") {
-      caller = value;
+      caller = keyword.second;
       continue;
     }
     if (kwargs_name_ == kAbsent) {
       return invalid_argument("macro '{}' has no argument '{}'", name_of(macro.stmt->name), name);
     }
-    named.emplace_back(make_text(budget_, name), value);
+    named.emplace_back(make_text(budget_, name), keyword.second);
   }
   if (varargs_name_ != kAbsent) scope_->set(varargs_name_, make_tuple(budget_, std::move(extra)));
   if (kwargs_name_ != kAbsent) scope_->set(kwargs_name_, make_dict(budget_, std::move(named)));
