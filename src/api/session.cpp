@@ -1,5 +1,6 @@
 #include "qualia/session.h"
 
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -29,10 +30,14 @@ engine::SamplerOptions to_engine(const SamplingOptions& options, uint64_t seed) 
 
 FinishReason to_public(engine::EndReason reason) {
   switch (reason) {
-    case engine::EndReason::stop: return FinishReason::stop;
-    case engine::EndReason::length: return FinishReason::length;
-    case engine::EndReason::context: return FinishReason::context;
-    case engine::EndReason::cancelled: return FinishReason::cancelled;
+    case engine::EndReason::stop:
+      return FinishReason::stop;
+    case engine::EndReason::length:
+      return FinishReason::length;
+    case engine::EndReason::context:
+      return FinishReason::context;
+    case engine::EndReason::cancelled:
+      return FinishReason::cancelled;
   }
   return FinishReason::stop;
 }
@@ -47,7 +52,7 @@ Reply to_reply(engine::Completion done, size_t prompt_tokens, uint64_t seed) {
   reply.seed = seed;
   reply.timings = {.prefill_ms = done.prefill_ms,
                    .decode_ms = done.decode_ms,
-                   .prefill_tokens = reply.prompt_tokens - done.cached_tokens,
+                   .prefill_tokens = done.prefill_tokens,
                    .decode_tokens = done.decode_tokens};
   return reply;
 }
@@ -68,10 +73,14 @@ std::string piece_or_empty(const tokenizer::Tokenizer& text, std::optional<Token
 
 std::string_view to_string(FinishReason reason) {
   switch (reason) {
-    case FinishReason::stop: return "stop";
-    case FinishReason::length: return "length";
-    case FinishReason::context: return "context";
-    case FinishReason::cancelled: return "cancelled";
+    case FinishReason::stop:
+      return "stop";
+    case FinishReason::length:
+      return "length";
+    case FinishReason::context:
+      return "context";
+    case FinishReason::cancelled:
+      return "cancelled";
   }
   return "stop";
 }
@@ -79,38 +88,52 @@ std::string_view to_string(FinishReason reason) {
 Result<Session> Session::create(const Model& model) { return Session(model); }
 
 Result<Reply> Session::complete(std::string_view prompt, const GenerateOptions& options,
-                                const OnText& on_text, const std::atomic<bool>* cancel) {
+                                const OnText& on_text, const IsCancelled& is_cancelled) {
   const Tokenizer* tokenizer = model_.tokenizer();
   if (!tokenizer) return tl::unexpected<Error>(*model_.tokenizer_error());
   return complete_tokens(tokenizer->encode(prompt, {.add_special = options.add_special,
                                                     .parse_special = options.parse_special}),
-                         options, on_text, cancel);
+                         options, on_text, is_cancelled);
 }
 
 Result<Reply> Session::complete_tokens(std::span<const TokenId> prompt,
                                        const GenerateOptions& options, const OnText& on_text,
-                                       const std::atomic<bool>* cancel) {
+                                       const IsCancelled& is_cancelled) {
   Model::State& state = model_.state();
   const uint64_t seed = options.sampling.seed ? *options.sampling.seed : random_seed();
   std::optional<Result<engine::Completion>> ended;
-  engine::Request request{.prompt = {prompt.begin(), prompt.end()},
-                          .sampler = to_engine(options.sampling, seed),
-                          .max_tokens = options.max_tokens,
-                          .stops = options.stop,
-                          .on_text = on_text,
-                          .on_end = [&](Result<engine::Completion> done) { ended = std::move(done); },
-                          .cancel = cancel};
+  // The caller's own exception ends the reply and goes on to the caller; the engine sees none.
+  std::exception_ptr thrown;
+  const auto guarded_on_text = [&](std::string_view text) {
+    if (thrown) return;
+    try {
+      on_text(text);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  };
+  engine::Request request{
+      .prompt = {prompt.begin(), prompt.end()},
+      .sampler = to_engine(options.sampling, seed),
+      .max_tokens = options.max_tokens,
+      .stops = options.stop,
+      .on_text = {},
+      .on_end = [&](Result<engine::Completion> done) { ended = std::move(done); },
+      .is_cancelled =
+          [&] { return thrown || (is_cancelled && is_cancelled()); }};
+  if (on_text) request.on_text = guarded_on_text;
   {
     const std::lock_guard lock(state.engine_mutex);
     QUALIA_TRY(state.engine->submit(std::move(request)));
     while (!ended) state.engine->step();
   }
+  if (thrown) std::rethrow_exception(thrown);
   if (!*ended) return tl::unexpected<Error>(std::move(*ended).error());
   return to_reply(std::move(**ended), prompt.size(), seed);
 }
 
 Result<Reply> Session::chat(std::span<const ChatMessage> messages, const GenerateOptions& options,
-                            const OnText& on_text, const std::atomic<bool>* cancel) {
+                            const OnText& on_text, const IsCancelled& is_cancelled) {
   const Model::State& state = model_.state();
   if (!state.tokenizer) return tl::unexpected<Error>(*state.tokenizer_error);
   if (state.chat_template_error) return tl::unexpected<Error>(*state.chat_template_error);
@@ -124,7 +147,7 @@ Result<Reply> Session::chat(std::span<const ChatMessage> messages, const Generat
   // The template writes BOS itself where the model wants one.
   return complete_tokens(text.encode(prompt.text, tokenizer::AddSpecial::no,
                                      tokenizer::ControlText::parse, prompt.untrusted),
-                         options, on_text, cancel);
+                         options, on_text, is_cancelled);
 }
 
 }  // namespace qualia

@@ -18,30 +18,32 @@ double milliseconds(Clock::time_point from, Clock::time_point to) {
 
 }  // namespace
 
-// One request on its way: its sequence, what was said so far and when.
+// One request: what was said so far and when, and its sequence while it runs.
 struct Engine::Generation {
-  Generation(Request r, KvCache::Handle s)
-      : request(std::move(r)), sequence(s), sampler(request.sampler), text(request.stops) {}
+  explicit Generation(Request r)
+      : request(std::move(r)), sampler(request.sampler), text(request.stops) {}
 
   Request request;
-  KvCache::Handle sequence;
   Sampler sampler;
   TextStream text;
   Completion done;
   std::vector<TokenId> history = request.prompt;  // prompt and reply
+  std::optional<KvCache::Handle> sequence;        // absent: waiting for pages
   std::optional<Clock::time_point> started;       // first batch
   std::optional<Clock::time_point> first_token;
+  uint64_t last_turn = 0;  // the engine's turn_count_ when it last had rows
   bool ended = false;
 
   // Tokens of the history whose KV is still to compute: a chunk of the prompt, or the last token.
-  size_t pending() const { return history.size() - sequence->tokens.size(); }
+  uint32_t pending() const {
+    return static_cast<uint32_t>(history.size() - (*sequence)->tokens.size());
+  }
 };
 
 // The rows of one batch and whose they are.
 struct Engine::Plan {
   struct Part {
     Generation* generation;
-    uint32_t first_row;
     uint32_t row_count;
     bool has_output;  // its last row reaches the end of the history, so a token can be chosen
   };
@@ -56,15 +58,16 @@ Engine::Engine(std::unique_ptr<lanes::LaneModel> lane, const tokenizer::Tokenize
     : lane_(std::move(lane)),
       tokenizer_(tokenizer),
       limits_(limits),
-      cache_(*lane_, limits.page_capacity) {}
+      cache_(*lane_, limits.page_capacity) {
+  const uint64_t positions = uint64_t{limits.page_capacity} * lanes::kPagePositions;
+  limits_.context = static_cast<uint32_t>(std::min<uint64_t>(limits.context, positions));
+}
 
 Engine::~Engine() = default;
 
 Result<void> Engine::submit(Request request) {
   QUALIA_TRY(check(request));
-  QUALIA_ASSIGN(const KvCache::Handle sequence, cache_.begin(request.prompt));
-  auto generation = std::make_unique<Generation>(std::move(request), sequence);
-  generation->done.cached_tokens = static_cast<uint32_t>(sequence->tokens.size());
+  auto generation = std::make_unique<Generation>(std::move(request));
   if (generation->request.max_tokens == 0U) {
     end(*generation, EndReason::length);
     return {};
@@ -87,21 +90,23 @@ Result<void> Engine::check(const Request& request) const {
 
 bool Engine::step() {
   end_cancelled();
+  keep_running();
+  start_waiting();
   remove_ended();
-  if (generations_.empty()) return false;
   const Plan plan = plan_batch();
-  if (!plan.rows.empty()) {
-    const auto now = Clock::now();
+  if (plan.rows.empty()) return !generations_.empty();
+  const auto now = Clock::now();
+  for (const Plan::Part& part : plan.parts) {
+    part.generation->last_turn = ++turn_count_;
+    if (!part.generation->started) part.generation->started = now;
+  }
+  const auto output =
+      lane_->forward({.rows = plan.rows, .sequences = plan.sequences, .top_k = plan.top_k});
+  if (output) {
+    apply(plan, *output);
+  } else {
     for (const Plan::Part& part : plan.parts)
-      if (!part.generation->started) part.generation->started = now;
-    const auto output =
-        lane_->forward({.rows = plan.rows, .sequences = plan.sequences, .top_k = plan.top_k});
-    if (output) {
-      apply(plan, *output);
-    } else {
-      for (const Plan::Part& part : plan.parts)
-        end(*part.generation, tl::unexpected<Error>(output.error()));
-    }
+      end(*part.generation, tl::unexpected<Error>(output.error()));
   }
   remove_ended();
   return !generations_.empty();
@@ -109,43 +114,98 @@ bool Engine::step() {
 
 void Engine::end_cancelled() {
   for (const auto& generation : generations_) {
-    const std::atomic<bool>* cancel = generation->request.cancel;
-    if (cancel && cancel->load(std::memory_order_relaxed)) end(*generation, EndReason::cancelled);
+    const auto& is_cancelled = generation->request.is_cancelled;
+    if (is_cancelled && is_cancelled()) end(*generation, EndReason::cancelled);
   }
 }
 
-// Decoding requests come first, a row each, so that a long prompt never holds up a reply.
-Engine::Plan Engine::plan_batch() {
-  Plan plan;
-  const uint32_t rows_max = std::max<uint32_t>(lane_->resident().batch_rows, 1);
-  const auto rows_left = [&] { return rows_max - static_cast<uint32_t>(plan.rows.size()); };
-  for (const auto& generation : generations_)
-    if (generation->pending() == 1 && rows_left() > 0) add_rows(plan, *generation, 1);
+// Every running request gets room for its next rows, at the cost of the youngest where need be.
+void Engine::keep_running() {
+  bool has_elder = false;
   for (const auto& generation : generations_) {
-    const size_t pending = generation->pending();
-    if (generation->ended || pending <= 1 || rows_left() == 0) continue;
-    add_rows(plan, *generation, static_cast<uint32_t>(std::min<size_t>(pending, rows_left())));
+    while (generation->sequence) {
+      auto room = cache_.make_room(*generation->sequence, generation->pending());
+      if (room) break;
+      const ErrorCode code = room.error().code;
+      const bool is_short = code == ErrorCode::context_full || code == ErrorCode::out_of_memory;
+      Generation* const youngest = youngest_running();
+      if (!is_short || (youngest == generation.get() && !has_elder)) {
+        end(*generation, tl::unexpected<Error>(std::move(room).error()));
+      } else {
+        pause(*youngest);
+      }
+    }
+    has_elder = has_elder || generation->sequence;
   }
-  for (const Plan::Part& part : plan.parts)
-    plan.sequences.push_back({.pages = part.generation->sequence->pages});
+}
+
+void Engine::start_waiting() {
+  for (const auto& generation : generations_) {
+    if (generation->ended || generation->sequence) continue;
+    if (start_is_hopeless_) return;
+    if (const auto started = start(*generation); !started) {
+      if (youngest_running()) {
+        start_is_hopeless_ = true;
+      } else {
+        end(*generation, tl::unexpected<Error>(started.error()));
+      }
+    }
+  }
+}
+
+Result<void> Engine::start(Generation& generation) {
+  const KvCache::Handle sequence = cache_.begin(generation.history);
+  const auto cached = static_cast<uint32_t>(sequence->tokens.size());
+  const auto missing = static_cast<uint32_t>(generation.history.size()) - cached;
+  if (auto room = cache_.make_room(sequence, missing); !room) {
+    cache_.drop(sequence);
+    return room;
+  }
+  if (!generation.started) generation.done.cached_tokens = cached;
+  generation.sequence = sequence;
+  return {};
+}
+
+void Engine::pause(Generation& generation) {
+  cache_.make_idle(*std::exchange(generation.sequence, std::nullopt));
+  // Its own pages would let it start at once, and what it gave them up for would get none.
+  start_is_hopeless_ = true;
+}
+
+Engine::Generation* Engine::youngest_running() {
+  for (auto it = generations_.rbegin(); it != generations_.rend(); ++it)
+    if ((*it)->sequence) return it->get();
+  return nullptr;
+}
+
+// A row for each running request, longest unserved first where the lane takes fewer rows than there
+// are requests; what is left goes to prompts. So a long prompt holds up no reply, nor replies it.
+Engine::Plan Engine::plan_batch() {
+  std::vector<Generation*> running;
+  for (const auto& generation : generations_)
+    if (generation->sequence) running.push_back(generation.get());
+  std::ranges::stable_sort(running, {}, &Generation::last_turn);
+  const uint32_t rows_max = std::max<uint32_t>(lane_->resident().batch_rows, 1);
+  if (running.size() > rows_max) running.resize(rows_max);
+  Plan plan;
+  uint32_t rows_left = rows_max - static_cast<uint32_t>(running.size());
+  for (Generation* generation : running) {
+    const uint32_t more = std::min(generation->pending() - 1, rows_left);
+    rows_left -= more;
+    add_rows(plan, *generation, 1 + more);
+  }
   return plan;
 }
 
 void Engine::add_rows(Plan& plan, Generation& generation, uint32_t row_count) {
-  if (auto room = cache_.make_room(generation.sequence, row_count); !room) {
-    // Pages are taken by other requests: this one waits for them, unless it is alone.
-    if (room.error().code == ErrorCode::context_full && !plan.parts.empty()) return;
-    return end(generation, tl::unexpected<Error>(std::move(room).error()));
-  }
   const auto index = static_cast<uint32_t>(plan.parts.size());
-  const auto begin = static_cast<uint32_t>(generation.sequence->tokens.size());
+  const auto begin = static_cast<uint32_t>((*generation.sequence)->tokens.size());
   const bool has_output = row_count == generation.pending();
-  plan.parts.push_back({.generation = &generation,
-                        .first_row = static_cast<uint32_t>(plan.rows.size()),
-                        .row_count = row_count,
-                        .has_output = has_output});
+  plan.parts.push_back({&generation, row_count, has_output});
+  plan.sequences.push_back({.pages = (*generation.sequence)->pages});
   for (uint32_t i = 0; i < row_count; ++i)
-    plan.rows.push_back({.token = generation.history[begin + i], .sequence = index, .position = begin + i});
+    plan.rows.push_back(
+        {.token = generation.history[begin + i], .sequence = index, .position = begin + i});
   if (!has_output) return;
   plan.rows.back().output = generation.sampler.output_kind();
   plan.top_k = std::max(plan.top_k, generation.sampler.top_k());
@@ -155,9 +215,10 @@ void Engine::apply(const Plan& plan, const lanes::StepOutput& output) {
   size_t next_output = 0;
   for (const Plan::Part& part : plan.parts) {
     Generation& generation = *part.generation;
-    const size_t begin = generation.sequence->tokens.size();
-    cache_.append(generation.sequence,
+    const size_t begin = (*generation.sequence)->tokens.size();
+    cache_.append(*generation.sequence,
                   std::span(generation.history).subspan(begin, part.row_count));
+    if (!generation.first_token) generation.done.prefill_tokens += part.row_count;
     if (part.has_output) accept(generation, output.rows[next_output++]);
   }
 }
@@ -166,8 +227,8 @@ void Engine::accept(Generation& generation, const lanes::RowOutput& output) {
   const auto now = Clock::now();
   Completion& done = generation.done;
   if (!output.is_finite)
-    return end(generation, numeric("The logits after {} tokens are not finite.",
-                                   generation.history.size()));
+    return end(generation,
+               numeric("The logits after {} tokens are not finite.", generation.history.size()));
   if (!generation.first_token) {
     generation.first_token = now;
     done.prefill_ms = milliseconds(*generation.started, now);
@@ -176,29 +237,36 @@ void Engine::accept(Generation& generation, const lanes::RowOutput& output) {
     done.decode_ms = milliseconds(*generation.first_token, now);
   }
   const TokenId token = generation.sampler.pick(output, generation.history);
-  if (tokenizer_ && tokenizer_->is_end_of_generation(token)) return end(generation, EndReason::stop);
+  // The output matrix may have more rows than the vocabulary has tokens; those mean nothing.
+  const bool has_text = tokenizer_ && static_cast<size_t>(token) < tokenizer_->size();
+  if (has_text && tokenizer_->is_end_of_generation(token)) return end(generation, EndReason::stop);
   done.tokens.push_back(token);
   generation.history.push_back(token);
-  if (tokenizer_ && !tokenizer_->is_control(token)) {
-    const std::string shown = generation.text.push(tokenizer_->piece_bytes(token));
-    done.text += shown;
-    if (!shown.empty() && generation.request.on_text) generation.request.on_text(shown);
-  }
+  if (has_text && !tokenizer_->is_control(token)) show(generation, token);
   if (generation.text.is_stopped()) return end(generation, EndReason::stop);
-  if (done.tokens.size() == generation.request.max_tokens) return end(generation, EndReason::length);
+  if (done.tokens.size() == generation.request.max_tokens)
+    return end(generation, EndReason::length);
   if (generation.history.size() > limits_.context) return end(generation, EndReason::context);
+}
+
+void Engine::show(Generation& generation, TokenId token) {
+  const std::string text = generation.text.push(tokenizer_->piece_bytes(token));
+  generation.done.text += text;
+  if (!text.empty() && generation.request.on_text) generation.request.on_text(text);
 }
 
 void Engine::end(Generation& generation, Result<EndReason> how) {
   if (generation.ended) return;
   generation.ended = true;
+  start_is_hopeless_ = false;
+  const auto sequence = std::exchange(generation.sequence, std::nullopt);
   if (!how) {
     // Its KV may be half written.
-    cache_.drop(generation.sequence);
+    if (sequence) cache_.drop(*sequence);
     generation.request.on_end(tl::unexpected<Error>(std::move(how).error()));
     return;
   }
-  cache_.make_idle(generation.sequence);
+  if (sequence) cache_.make_idle(*sequence);
   generation.done.reason = *how;
   const std::string rest = generation.text.finish();
   generation.done.text += rest;
@@ -214,8 +282,9 @@ Result<void> Engine::score(std::span<const TokenId> tokens, uint32_t first_outpu
                            RowOutputKind kind, const Visit& visit) {
   // Full logits of many rows are large (49152 entries x 64 rows = 12.6 MB): chunks of at most 64.
   constexpr uint32_t kLogitRowsMax = 64;
-  const uint32_t chunk = std::max<uint32_t>(std::min(lane_->resident().batch_rows, kLogitRowsMax), 1);
-  const KvCache::Handle sequence = *cache_.begin({});
+  const uint32_t chunk =
+      std::max<uint32_t>(std::min(lane_->resident().batch_rows, kLogitRowsMax), 1);
+  const KvCache::Handle sequence = cache_.begin({});
   const auto run = [&]() -> Result<void> {
     for (uint32_t begin = 0; begin < tokens.size(); begin += chunk) {
       const auto part = tokens.subspan(begin, std::min<size_t>(chunk, tokens.size() - begin));

@@ -1,15 +1,19 @@
 // Engine: many requests over one resident model, batched row by row.
-// Thread-safety: one owner; callers that share an engine serialise their calls. Callbacks run inside
-// step(), on its thread, and must not call the engine.
-// A request's prompt is computed in chunks and its reply token by token; each step() is one batch
-// that takes a row of every decoding request and fills up with prompt rows.
+// Thread-safety: one owner; callers that share an engine serialise their calls. Callbacks run
+// inside submit() and step(), on their thread; they must neither throw nor call the engine. A
+// request's prompt is computed in chunks and its reply token by token; each step() is one batch
+// that takes a row of every running request and fills up with prompt rows.
+//
+// KV pages. Requests start in order of arrival, each once there are pages for its whole prompt; one
+// that waits holds none, and later ones don't overtake it. When a running request needs a page and
+// none is free, the youngest running one goes back to waiting and its pages become idle ones: what
+// nobody took by the time it runs again is not computed again. The oldest request thus always gets
+// on, so none starves, and none fails that could run alone.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,10 +36,11 @@ struct Completion {
   EndReason reason = EndReason::stop;
   std::string text;
   std::vector<TokenId> tokens{};  // an end-of-turn token is not among them
-  uint32_t cached_tokens = 0;   // prompt tokens whose KV was there already
-  double prefill_ms = 0;        // from the first batch to the first token
-  double decode_ms = 0;         // from the first token to the end
-  uint32_t decode_tokens = 0;   // tokens chosen after the first
+  uint32_t cached_tokens = 0;     // prompt tokens whose KV was there already
+  uint32_t prefill_tokens = 0;    // tokens computed before the first one was chosen
+  double prefill_ms = 0;          // from the first batch to the first token
+  double decode_ms = 0;           // from the first token to the end
+  uint32_t decode_tokens = 0;     // tokens chosen after the first
 };
 
 struct Request {
@@ -43,15 +48,15 @@ struct Request {
   SamplerOptions sampler;
   std::optional<uint32_t> max_tokens;  // unset: until the turn ends
   std::vector<std::string> stops;
-  std::function<void(std::string_view)> on_text;         // may be empty
-  std::function<void(Result<Completion>)> on_end;        // called exactly once
-  const std::atomic<bool>* cancel = nullptr;             // polled before every batch
+  std::function<void(std::string_view)> on_text;   // may be empty
+  std::function<void(Result<Completion>)> on_end;  // called exactly once
+  std::function<bool()> is_cancelled;              // may be empty; polled before every batch
 };
 
 struct EngineLimits {
-  uint32_t context = 0;         // positions a sequence may have
+  uint32_t context = 0;  // positions a sequence may have; no more than all pages hold
   uint32_t vocabulary_size = 0;
-  uint32_t page_capacity = 0;   // pages over all sequences
+  uint32_t page_capacity = 0;  // pages over all sequences
 };
 
 class Engine {
@@ -81,15 +86,20 @@ class Engine {
 
  private:
   struct Generation;
-  using Handle = std::list<std::unique_ptr<Generation>>::iterator;
   struct Plan;
 
   Result<void> check(const Request& request) const;
   void end_cancelled();
+  void keep_running();
+  void start_waiting();
+  Result<void> start(Generation& generation);
+  void pause(Generation& generation);
+  Generation* youngest_running();
   Plan plan_batch();
   void add_rows(Plan& plan, Generation& generation, uint32_t row_count);
   void apply(const Plan& plan, const lanes::StepOutput& output);
   void accept(Generation& generation, const lanes::RowOutput& output);
+  void show(Generation& generation, TokenId token);
   void end(Generation& generation, Result<EndReason> how);
   void remove_ended();
 
@@ -97,7 +107,10 @@ class Engine {
   const tokenizer::Tokenizer* tokenizer_;
   EngineLimits limits_;
   KvCache cache_;
-  std::list<std::unique_ptr<Generation>> generations_;  // in order of arrival
+  // In order of arrival; the running ones come before the waiting ones.
+  std::vector<std::unique_ptr<Generation>> generations_;
+  uint64_t turn_count_ = 0;         // how often some request had rows in a batch
+  bool start_is_hopeless_ = false;  // no pages were given back since a request could not start
 };
 
 }  // namespace qualia::engine

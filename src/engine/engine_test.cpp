@@ -1,85 +1,12 @@
 #include "engine/engine.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/engine_fixture_test.h"
 #include "engine/evaluation.h"
-#include "engine/fake_lane_test.h"
-#include "tokenizer/byte_letters.h"
 
 namespace qualia::engine {
 namespace {
-
-// 256 bytes, then <end>, which ends a turn.
-constexpr TokenId kEnd = 256;
-constexpr uint32_t kVocabulary = 257;
-
-std::unique_ptr<const tokenizer::Tokenizer> byte_tokenizer() {
-  tokenizer::Vocabulary vocabulary;
-  vocabulary.model = "gpt2";
-  vocabulary.pre = "gpt-2";
-  for (int byte = 0; byte < 256; ++byte)
-    vocabulary.tokens.emplace_back(tokenizer::letters_of_bytes(std::string(1, static_cast<char>(byte))));
-  vocabulary.tokens.emplace_back("<end>");
-  vocabulary.types.assign(256, tokenizer::TokenType::normal);
-  vocabulary.types.push_back(tokenizer::TokenType::control);
-  vocabulary.eos = kEnd;
-  return tokenizer::Tokenizer::create(std::move(vocabulary)).value();
-}
-
-// What a request must give: the fake lane's rule, applied by hand.
-std::vector<TokenId> expected_tokens(std::vector<TokenId> history, size_t count) {
-  std::vector<TokenId> reply;
-  while (reply.size() < count) {
-    const TokenId next = FakeLane::answer(history, kVocabulary);
-    if (next == kEnd) break;
-    reply.push_back(next);
-    history.push_back(next);
-  }
-  return reply;
-}
-
-class EngineTest : public testing::Test {
- protected:
-  void SetUp() override { make(16, 200, 8); }
-
-  void make(uint32_t batch_rows, uint32_t context, uint32_t pages) {
-    auto lane = std::make_unique<FakeLane>(kVocabulary, batch_rows);
-    lane_ = lane.get();
-    engine_ = std::make_unique<Engine>(
-        std::move(lane), tokenizer_.get(),
-        EngineLimits{.context = context, .vocabulary_size = kVocabulary, .page_capacity = pages});
-  }
-
-  Request request(std::vector<TokenId> prompt, std::optional<uint32_t> max_tokens, size_t index) {
-    if (ends_.size() <= index) ends_.resize(index + 1);
-    return {.prompt = std::move(prompt),
-            .sampler = {.temperature = 0, .logit_bias = {}},
-            .max_tokens = max_tokens,
-            .stops = {},
-            .on_text = {},
-            .on_end = [this, index](Result<Completion> end) { ends_[index] = std::move(end); }};
-  }
-
-  Result<Completion> run(Request one) {
-    const auto submitted = engine_->submit(std::move(one));
-    if (!submitted) return tl::unexpected<Error>(submitted.error());
-    run_all();
-    return *ends_[0];
-  }
-
-  void run_all() {
-    while (engine_->step()) {
-    }
-  }
-
-  std::unique_ptr<const tokenizer::Tokenizer> tokenizer_ = byte_tokenizer();
-  FakeLane* lane_ = nullptr;  // owned by engine_
-  std::unique_ptr<Engine> engine_;
-  std::vector<std::optional<Result<Completion>>> ends_;
-};
-
-const std::vector<TokenId> kPrompt{10, 20, 30, 40, 50};
 
 TEST_F(EngineTest, ChoosesTheLanesArgmaxStepByStep) {
   const auto done = run(request(kPrompt, 20, 0));
@@ -151,9 +78,9 @@ TEST_F(EngineTest, RefusesAPromptThatIsEmptyTooLongOrOutOfRange) {
 }
 
 TEST_F(EngineTest, StopsWithinOneBatchOfACancel) {
-  std::atomic<bool> cancel{false};
+  bool cancel = false;
   Request one = request(kPrompt, std::nullopt, 0);
-  one.cancel = &cancel;
+  one.is_cancelled = [&] { return cancel; };
   ASSERT_TRUE(engine_->submit(std::move(one)).has_value());
   engine_->step();
   cancel = true;
@@ -178,7 +105,8 @@ TEST_F(EngineTest, StreamsTheSameTextThatItReturns) {
 TEST_F(EngineTest, EndsBeforeAStopString) {
   const auto whole = run(request(kPrompt, 12, 0));
   ASSERT_TRUE(whole.has_value());
-  // Three bytes from the middle of the text; what is no UTF-8 in it shows as U+FFFD, also a character.
+  // Three bytes from the middle of the text; what is no UTF-8 in it shows as U+FFFD, also a
+  // character.
   const std::string stop = whole->text.substr(whole->text.size() / 2, 3);
   Request one = request(kPrompt, 12, 0);
   one.stops = {stop};
@@ -210,15 +138,39 @@ TEST_F(EngineTest, ALostDeviceFailsTheRequestsInFlightOnly) {
   EXPECT_EQ(done->tokens, expected_tokens(kPrompt, 5));
 }
 
-TEST_F(EngineTest, ARequestWaitsUntilAnotherGivesItsPagesBack) {
-  make(256, 200, 4);
-  ASSERT_TRUE(engine_->submit(request(std::vector<TokenId>(180, 1), 4, 0)).has_value());
-  ASSERT_TRUE(engine_->submit(request(std::vector<TokenId>(170, 2), 4, 1)).has_value());
+// Row N12: an output matrix with more rows than the vocabulary has tokens.
+TEST_F(EngineTest, TokensWithoutTextAreCountedAndShowNothing) {
+  auto lane = std::make_unique<FakeLane>(kVocabulary + 50, 16);
+  lane_ = lane.get();
+  engine_ = std::make_unique<Engine>(
+      std::move(lane), tokenizer_.get(),
+      EngineLimits{.context = 200, .vocabulary_size = kVocabulary + 50, .page_capacity = 8});
+  Request one = request(kPrompt, 3, 0);
+  one.sampler.logit_bias = {{static_cast<TokenId>(kVocabulary + 7), 1e6F}};
+  const auto done = run(std::move(one));
+  ASSERT_TRUE(done.has_value());
+  EXPECT_EQ(done->tokens, std::vector<TokenId>(3, static_cast<TokenId>(kVocabulary + 7)));
+  EXPECT_EQ(done->text, "");
+}
+
+TEST_F(EngineTest, CountsThePromptTokensThatItComputes) {
+  const std::vector<TokenId> prompt(100, 3);
+  EXPECT_EQ(run(request(prompt, 2, 0))->prefill_tokens, 100U);
+  EXPECT_EQ(run(request(prompt, 2, 0))->prefill_tokens, 1U);
+  EXPECT_EQ(run(request(prompt, 0, 0))->prefill_tokens, 0U);
+}
+
+TEST_F(EngineTest, EveryRequestGetsRowsWhereTheLaneTakesFewerThanThereAreRequests) {
+  make(2, 200, 16);
+  for (size_t i = 0; i < 5; ++i)
+    ASSERT_TRUE(engine_->submit(request(talkative_prompt(i, 3), 40, i)).has_value());
+  // 5 requests of 42 rows at 2 rows a batch take 105 batches; served in turn, none ends early.
+  for (int i = 0; i < 95; ++i) engine_->step();
+  EXPECT_TRUE(order_.empty());
   run_all();
-  for (const auto& end : ends_) {
-    ASSERT_TRUE(end.has_value());
-    EXPECT_TRUE(end->has_value()) << end->error().message;
-  }
+  for (size_t i = 0; i < 5; ++i)
+    EXPECT_EQ((*ends_[i])->tokens, expected_tokens(talkative_prompt(i, 3), 40));
+  EXPECT_EQ(lane_->largest_batch, 2U);
 }
 
 TEST_F(EngineTest, ScoresEveryPositionOfAText) {
@@ -239,7 +191,8 @@ TEST_F(EngineTest, PerplexityCountsWholeWindowsOnly) {
   EXPECT_EQ(report->windows, 2U);
   EXPECT_EQ(report->tokens, 38U);
   EXPECT_EQ(report->argmax.size(), 40U);
-  EXPECT_EQ(evaluate_perplexity(*engine_, tokens, 60, {}).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(evaluate_perplexity(*engine_, tokens, 60, {}).error().code,
+            ErrorCode::invalid_argument);
 }
 
 TEST_F(EngineTest, BenchNamesItsTestsAsLlamaBenchDoes) {

@@ -71,7 +71,8 @@ Result<std::vector<ScoredPosition>> evaluate_logits(Engine& engine, std::span<co
 
 Result<Perplexity> evaluate_perplexity(Engine& engine, std::span<const TokenId> tokens,
                                        uint32_t window, const Hooks& hooks) {
-  if (window < 2) return invalid_argument("A window of {} tokens scores nothing (at least 2).", window);
+  if (window < 2)
+    return invalid_argument("A window of {} tokens scores nothing (at least 2).", window);
   const uint64_t windows = tokens.size() / window;
   if (windows == 0)
     return invalid_argument("The text has {} tokens (a window needs {}).", tokens.size(), window);

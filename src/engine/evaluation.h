@@ -17,7 +17,7 @@ namespace qualia::engine {
 struct ScoredPosition {
   uint32_t position = 0;
   std::vector<TokenLogit> top{};  // best first, lower id first among equals
-  double logsumexp = 0;         // natural logarithm, over the whole vocabulary
+  double logsumexp = 0;           // natural logarithm, over the whole vocabulary
 };
 
 // The `top` best logits after each of the last `last` tokens. Errors: invalid_argument, numeric.
@@ -49,8 +49,8 @@ struct SpeedOptions {
 };
 
 struct SpeedRow {
-  std::string test;            // "pp512", "tg128 @ d4096", as llama-bench names them
-  std::vector<double> tok_s{};   // one per repetition, in order
+  std::string test;             // "pp512", "tg128 @ d4096", as llama-bench names them
+  std::vector<double> tok_s{};  // one per repetition, in order
   uint64_t bytes_per_token = 0;
 };
 

@@ -1,6 +1,6 @@
 // A lane for the engine's tests whose "keys and values" are the tokens themselves: what it answers
-// depends on every token that the page table leads to, so a wrong page, a stale copy or a skipped row
-// changes the answer.
+// depends on every token that the page table leads to, so a wrong page, a stale copy or a skipped
+// row changes the answer.
 #pragma once
 
 #include <algorithm>
@@ -52,11 +52,13 @@ class FakeLane : public lanes::LaneModel {
     }
     output_ = {};
     largest_batch = std::max(largest_batch, batch.rows.size());
+    rows += batch.rows.size();
     for (const lanes::Row& row : batch.rows) {
       const auto pages = batch.sequences[row.sequence].pages;
       pages_.at(pages[row.position / lanes::kPagePositions])[row.position % lanes::kPagePositions] =
           row.token;
-      if (row.output != lanes::RowOutputKind::none) output_.rows.push_back(compute(row, pages, batch.top_k));
+      if (row.output != lanes::RowOutputKind::none)
+        output_.rows.push_back(compute(row, pages, batch.top_k));
     }
     return ++ticket_;
   }
@@ -68,12 +70,14 @@ class FakeLane : public lanes::LaneModel {
   bool fail_next = false;
   size_t copies = 0;
   size_t steps = 0;
+  size_t rows = 0;
   size_t largest_batch = 0;
 
  private:
   using Page = std::array<lanes::TokenId, lanes::kPagePositions>;
 
-  lanes::RowOutput compute(const lanes::Row& row, std::span<const lanes::PageId> pages, uint32_t top_k) {
+  lanes::RowOutput compute(const lanes::Row& row, std::span<const lanes::PageId> pages,
+                           uint32_t top_k) {
     std::vector<lanes::TokenId> tokens;
     for (uint32_t i = 0; i <= row.position; ++i)
       tokens.push_back(pages_.at(pages[i / lanes::kPagePositions])[i % lanes::kPagePositions]);
@@ -82,7 +86,8 @@ class FakeLane : public lanes::LaneModel {
     output.argmax = answer(tokens, vocabulary_);
     std::vector<float> logits(vocabulary_);
     for (uint32_t i = 0; i < vocabulary_; ++i)
-      logits[i] = -static_cast<float>((i + vocabulary_ - static_cast<uint32_t>(output.argmax)) % vocabulary_);
+      logits[i] = -static_cast<float>((i + vocabulary_ - static_cast<uint32_t>(output.argmax)) %
+                                      vocabulary_);
     if (row.output == lanes::RowOutputKind::logits) output.logits = logits;
     if (row.output == lanes::RowOutputKind::top_k)
       for (uint32_t i = 0; i < std::min(top_k, vocabulary_); ++i) {

@@ -18,7 +18,7 @@ size_t pages_for(size_t positions) { return (positions + kPagePositions - 1) / k
 
 }  // namespace
 
-Result<KvCache::Handle> KvCache::begin(std::span<const TokenId> prompt) {
+KvCache::Handle KvCache::begin(std::span<const TokenId> prompt) {
   const auto usable = prompt.first(prompt.empty() ? 0 : prompt.size() - 1);
   auto best = sequences_.end();
   size_t best_length = 0;
@@ -43,7 +43,13 @@ Result<KvCache::Handle> KvCache::begin(std::span<const TokenId> prompt) {
 Result<void> KvCache::make_room(Handle sequence, uint32_t count) {
   const size_t length = sequence->tokens.size();
   if (count > 0 && length % kPagePositions != 0) QUALIA_TRY(unshare_last(sequence));
-  while (sequence->pages.size() < pages_for(length + count)) QUALIA_TRY(add_page(sequence));
+  const size_t pages_before = sequence->pages.size();
+  while (sequence->pages.size() < pages_for(length + count)) {
+    if (auto added = add_page(sequence); !added) {
+      release_pages_behind(*sequence, pages_before);
+      return added;
+    }
+  }
   return {};
 }
 
@@ -55,24 +61,38 @@ void KvCache::append(Handle sequence, std::span<const TokenId> tokens) {
 void KvCache::truncate(Handle sequence, uint32_t length) {
   if (length >= sequence->tokens.size()) return;
   sequence->tokens.resize(length);
-  const size_t keep = pages_for(length);
-  for (size_t i = keep; i < sequence->pages.size(); ++i) pool_.release(sequence->pages[i]);
-  sequence->pages.resize(keep);
+  release_pages_behind(*sequence, pages_for(length));
 }
 
 void KvCache::make_idle(Handle sequence) {
-  if (sequence->tokens.empty()) return drop(sequence);
+  // An idle sequence is of use only if no other one begins with all of it. Without this, prompts
+  // that come again and again would fill the list without ever holding a page of their own.
+  const auto is_within = [](const Sequence& inner, const Sequence& outer) {
+    return common_prefix(inner.tokens, outer.tokens) == inner.tokens.size();
+  };
+  for (auto it = sequences_.begin(); it != sequences_.end();) {
+    const Handle other = it++;
+    if (other == sequence) continue;
+    if (is_within(*sequence, *other)) return drop(sequence);
+    if (other->is_idle && is_within(*other, *sequence)) drop(other);
+  }
   sequence->is_idle = true;
   sequences_.splice(sequences_.end(), sequences_, sequence);
   // Room that was made but never filled goes back.
-  const size_t keep = pages_for(sequence->tokens.size());
-  for (size_t i = keep; i < sequence->pages.size(); ++i) pool_.release(sequence->pages[i]);
-  sequence->pages.resize(keep);
+  release_pages_behind(*sequence, pages_for(sequence->tokens.size()));
+  if (sequence->tokens.empty()) drop(sequence);
 }
 
 void KvCache::drop(Handle sequence) {
-  for (const PageId page : sequence->pages) pool_.release(page);
+  release_pages_behind(*sequence, 0);
   sequences_.erase(sequence);
+}
+
+void KvCache::release_pages_behind(Sequence& sequence, size_t page_count) {
+  while (sequence.pages.size() > page_count) {
+    pool_.release(sequence.pages.back());
+    sequence.pages.pop_back();
+  }
 }
 
 Result<void> KvCache::add_page(Handle sequence) {
@@ -81,39 +101,58 @@ Result<void> KvCache::add_page(Handle sequence) {
   return {};
 }
 
+// Idle sequences give way to a lane out of memory too: their pages exist already.
 Result<PageId> KvCache::take_page() {
-  std::optional<PageId> page = pool_.take();
-  while (!page && evict_oldest_idle()) page = pool_.take();
-  if (!page)
-    return context_full("All {} pages of {} positions are in use.", pool_.capacity(), kPagePositions);
-  if (*page >= reserved_) {
-    if (auto made = lane_->reserve_pages(*page + 1); !made) {
-      pool_.release(*page);
-      return tl::unexpected<Error>(std::move(made).error());
+  for (;;) {
+    const std::optional<PageId> page = pool_.take();
+    if (!page) {
+      if (evict_idle_page()) continue;
+      return context_full("All {} pages of {} positions are in use.", pool_.capacity(),
+                          kPagePositions);
     }
-    reserved_ = *page + 1;
+    auto made = make_in_lane(*page);
+    if (made) return *page;
+    pool_.release(*page);
+    if (made.error().code != ErrorCode::out_of_memory || !evict_idle_page())
+      return tl::unexpected<Error>(std::move(made).error());
   }
-  return *page;
+}
+
+Result<void> KvCache::make_in_lane(PageId page) {
+  if (page < reserved_) return {};
+  QUALIA_TRY(lane_->reserve_pages(page + 1));
+  reserved_ = page + 1;
+  return {};
 }
 
 // The page that the next position goes to may hold another sequence's positions behind ours.
 Result<void> KvCache::unshare_last(Handle sequence) {
-  PageId& last = sequence->pages[sequence->tokens.size() / kPagePositions];
-  if (!pool_.is_shared(last)) return {};
-  QUALIA_ASSIGN(const PageId copy, take_page());
-  if (auto copied = lane_->copy_page(last, copy); !copied) {
-    pool_.release(copy);
+  const size_t index = sequence->tokens.size() / kPagePositions;
+  if (!pool_.is_shared(sequence->pages[index])) return {};
+  const Result<PageId> copy = take_page();
+  PageId& last = sequence->pages[index];
+  // The search for a page may have evicted whoever shared it.
+  if (!pool_.is_shared(last)) {
+    if (copy) pool_.release(*copy);
+    return {};
+  }
+  if (!copy) return tl::unexpected<Error>(copy.error());
+  if (auto copied = lane_->copy_page(last, *copy); !copied) {
+    pool_.release(*copy);
     return copied;
   }
   pool_.release(last);
-  last = copy;
+  last = *copy;
   return {};
 }
 
-bool KvCache::evict_oldest_idle() {
+bool KvCache::evict_idle_page() {
   const auto idle = std::ranges::find(sequences_, true, &Sequence::is_idle);
   if (idle == sequences_.end()) return false;
-  drop(idle);
+  const size_t kept_pages = idle->pages.size() - 1;
+  release_pages_behind(*idle, kept_pages);
+  idle->tokens.resize(kept_pages * kPagePositions);
+  if (kept_pages == 0) sequences_.erase(idle);
   return true;
 }
 

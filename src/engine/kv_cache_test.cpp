@@ -20,7 +20,7 @@ class KvCacheTest : public testing::Test {
  protected:
   // A sequence that holds `tokens`, as after computing them.
   KvCache::Handle filled(const std::vector<TokenId>& tokens) {
-    const auto sequence = cache_.begin({}).value();
+    const auto sequence = cache_.begin({});
     EXPECT_TRUE(cache_.make_room(sequence, static_cast<uint32_t>(tokens.size())).has_value());
     cache_.append(sequence, tokens);
     return sequence;
@@ -39,7 +39,7 @@ TEST_F(KvCacheTest, TakesPagesOnlyAsPositionsNeedThem) {
 
 TEST_F(KvCacheTest, SharesTheCommonBeginningButNeverTheWholePrompt) {
   const auto first = filled(counting(70));
-  const auto second = cache_.begin(counting(70)).value();
+  const auto second = cache_.begin(counting(70));
   EXPECT_EQ(second->tokens, counting(69));
   EXPECT_EQ(second->pages, first->pages);
   EXPECT_EQ(cache_.free_pages(), 2U);
@@ -47,7 +47,7 @@ TEST_F(KvCacheTest, SharesTheCommonBeginningButNeverTheWholePrompt) {
 
 TEST_F(KvCacheTest, CopiesAPageThatIsSharedInPartBeforeWriting) {
   const auto first = filled(counting(70));
-  const auto second = cache_.begin(counting(75)).value();
+  const auto second = cache_.begin(counting(75));
   ASSERT_TRUE(cache_.make_room(second, 5).has_value());
   EXPECT_EQ(second->pages[0], first->pages[0]);
   EXPECT_NE(second->pages[1], first->pages[1]);
@@ -56,7 +56,7 @@ TEST_F(KvCacheTest, CopiesAPageThatIsSharedInPartBeforeWriting) {
 
 TEST_F(KvCacheTest, CopiesForTheDonorTooWhenItGoesOn) {
   const auto first = filled(counting(70));
-  const auto second = cache_.begin(counting(75)).value();
+  const auto second = cache_.begin(counting(75));
   const auto page_before = second->pages[1];
   ASSERT_TRUE(cache_.make_room(first, 1).has_value());
   EXPECT_NE(first->pages[1], page_before);
@@ -69,13 +69,50 @@ TEST_F(KvCacheTest, EvictsTheLeastRecentlyUsedIdleSequence) {
   cache_.make_idle(old_one);
   cache_.make_idle(new_one);
   filled(counting(128, 3000));  // needs a page of an idle one
-  EXPECT_TRUE(cache_.begin(counting(64, 1000)).value()->tokens.empty());
-  EXPECT_EQ(cache_.begin(counting(128, 2000)).value()->tokens.size(), 127U);
+  EXPECT_TRUE(cache_.begin(counting(64, 1000))->tokens.empty());
+  EXPECT_EQ(cache_.begin(counting(128, 2000))->tokens.size(), 127U);
+}
+
+TEST_F(KvCacheTest, TakesPagesFromTheEndOfAnIdleSequenceAndKeepsItsBeginning) {
+  cache_.make_idle(filled(counting(256)));
+  filled(counting(64, 1000));
+  EXPECT_EQ(cache_.begin(counting(256))->tokens.size(), 192U);
+}
+
+TEST_F(KvCacheTest, NeedsNoCopyOnceTheSharerIsEvicted) {
+  const auto donor = filled(counting(250));
+  const auto sequence = cache_.begin(counting(250));
+  cache_.make_idle(donor);
+  ASSERT_TRUE(cache_.make_room(sequence, 7).has_value());
+  EXPECT_EQ(sequence->pages.size(), 4U);
+  EXPECT_EQ(lane_.copies, 0U);
+}
+
+TEST_F(KvCacheTest, KeepsNoIdleSequenceThatIsTheBeginningOfAnother) {
+  for (size_t length = 10; length < 100; ++length) {
+    const std::vector<TokenId> tokens = counting(length);
+    const auto sequence = cache_.begin(tokens);
+    const auto rest = std::span(tokens).subspan(sequence->tokens.size());
+    ASSERT_TRUE(cache_.make_room(sequence, static_cast<uint32_t>(rest.size())).has_value());
+    cache_.append(sequence, rest);
+    cache_.make_idle(sequence);
+    EXPECT_EQ(cache_.sequence_count(), 1U);
+  }
+  cache_.make_idle(cache_.begin(counting(50)));
+  EXPECT_EQ(cache_.sequence_count(), 1U);
+}
+
+TEST_F(KvCacheTest, AddsNoPageWhereNotAllOfThemCanBeHad) {
+  const auto first = filled(counting(192));
+  const auto second = cache_.begin({});
+  EXPECT_FALSE(cache_.make_room(second, 65).has_value());
+  EXPECT_EQ(cache_.free_pages(), 1U);
+  EXPECT_EQ(first->pages.size(), 3U);
 }
 
 TEST_F(KvCacheTest, SaysSoWhenActiveSequencesHoldEveryPage) {
   const auto first = filled(counting(256));
-  const auto second = cache_.begin({}).value();
+  const auto second = cache_.begin({});
   const auto room = cache_.make_room(second, 1);
   ASSERT_FALSE(room.has_value());
   EXPECT_EQ(room.error().code, ErrorCode::context_full);
@@ -85,10 +122,16 @@ TEST_F(KvCacheTest, SaysSoWhenActiveSequencesHoldEveryPage) {
 
 TEST_F(KvCacheTest, PassesOnThatTheLaneIsOutOfMemory) {
   lane_.page_limit = 1;
-  const auto sequence = cache_.begin({}).value();
+  const auto sequence = cache_.begin({});
   EXPECT_EQ(cache_.make_room(sequence, 65).error().code, ErrorCode::out_of_memory);
   cache_.drop(sequence);
   EXPECT_EQ(cache_.free_pages(), 4U);
+}
+
+TEST_F(KvCacheTest, TakesIdlePagesWhenTheLaneCanMakeNoMore) {
+  lane_.page_limit = 1;
+  cache_.make_idle(filled(counting(64, 1000)));
+  EXPECT_TRUE(cache_.make_room(cache_.begin({}), 64).has_value());
 }
 
 TEST_F(KvCacheTest, TruncatesToAPositionWithinAPage) {
@@ -106,7 +149,7 @@ TEST_F(KvCacheTest, LosesNoPageInAnyOrderOfCalls) {
   std::vector<KvCache::Handle> active;
   for (int i = 0; i < 2000; ++i) {
     if (active.size() < 3 && below(2) == 0) {
-      active.push_back(cache_.begin(counting(1 + below(150))).value());
+      active.push_back(cache_.begin(counting(1 + below(150))));
       continue;
     }
     if (active.empty()) continue;
@@ -118,15 +161,21 @@ TEST_F(KvCacheTest, LosesNoPageInAnyOrderOfCalls) {
         if (const uint32_t more = 1 + below(60); cache_.make_room(sequence, more))
           cache_.append(sequence, counting(more, static_cast<TokenId>(length)));
         continue;
-      case 1: cache_.truncate(sequence, below(length + 1)); continue;
-      case 2: cache_.make_idle(sequence); break;
-      default: cache_.drop(sequence); break;
+      case 1:
+        cache_.truncate(sequence, below(length + 1));
+        continue;
+      case 2:
+        cache_.make_idle(sequence);
+        break;
+      default:
+        cache_.drop(sequence);
+        break;
     }
     active.erase(active.begin() + static_cast<ptrdiff_t>(index));
   }
   for (const auto sequence : active) cache_.drop(sequence);
   // Whatever is idle gives way: one sequence can have every page.
-  EXPECT_TRUE(cache_.make_room(cache_.begin({}).value(), 256).has_value());
+  EXPECT_TRUE(cache_.make_room(cache_.begin({}), 256).has_value());
 }
 
 }  // namespace

@@ -12,6 +12,9 @@ namespace {
 using lanes::RowOutput;
 using lanes::RowOutputKind;
 
+// So large that it decides everything, so small that sums of biases and logits stay finite.
+constexpr float kBiasMax = 1e9F;
+
 bool better(const TokenLogit& a, const TokenLogit& b) {
   return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
 }
@@ -68,8 +71,9 @@ Result<void> validate(const SamplerOptions& options, uint32_t vocabulary_size) {
     if (token < 0 || static_cast<uint32_t>(token) >= vocabulary_size)
       return invalid_argument("Logit bias names token {} (the vocabulary has {}).", token,
                               vocabulary_size);
-    if (std::isnan(bias) || bias == HUGE_VALF)
-      return invalid_argument("Logit bias of token {} is {} (a number or -inf).", token, bias);
+    if (bias != -HUGE_VALF && !(std::abs(bias) <= kBiasMax))  // also NaN
+      return invalid_argument("Logit bias of token {} is {} (-{} to {}, or -inf).", token, bias,
+                              kBiasMax, kBiasMax);
   }
   return {};
 }
@@ -99,7 +103,8 @@ bool Sampler::changes_logits() const {
 std::vector<TokenLogit> Sampler::adjusted(const RowOutput& output,
                                           std::span<const TokenId> history) const {
   std::vector<TokenLogit> all = candidates_of(output);
-  for (const auto& [token, bias] : options_.logit_bias) all[static_cast<size_t>(token)].logit += bias;
+  for (const auto& [token, bias] : options_.logit_bias)
+    all[static_cast<size_t>(token)].logit += bias;
   if (options_.repeat_penalty == 1.0F) return all;
   const auto recent = history.last(std::min<size_t>(history.size(), options_.repeat_window));
   for (const TokenId token : std::set<TokenId>(recent.begin(), recent.end())) {

@@ -21,14 +21,14 @@ using lanes::TokenId;
 using lanes::TokenLogit;
 
 struct SamplerOptions {
-  float temperature = 0.8F;  // 0: the best token, the cuts don't matter
-  uint32_t top_k = 40;       // 0: all
-  float top_p = 0.95F;       // (0, 1]
-  float min_p = 0.05F;       // [0, 1]
+  float temperature = 0.8F;     // 0: the best token, the cuts don't matter
+  uint32_t top_k = 40;          // 0: all
+  float top_p = 0.95F;          // [0, 1]
+  float min_p = 0.05F;          // [0, 1]
   float repeat_penalty = 1.0F;  // > 0; 1: off
   uint32_t repeat_window = 64;
   uint64_t seed = 0;
-  std::vector<std::pair<TokenId, float>> logit_bias;
+  std::vector<std::pair<TokenId, float>> logit_bias;  // -1e9 to 1e9, or -inf: never
 };
 
 // Errors: invalid_argument names the option, its value and what is allowed.
@@ -48,7 +48,8 @@ class Sampler {
 
  private:
   bool changes_logits() const;
-  std::vector<TokenLogit> adjusted(const lanes::RowOutput& output, std::span<const TokenId> history) const;
+  std::vector<TokenLogit> adjusted(const lanes::RowOutput& output,
+                                   std::span<const TokenId> history) const;
   TokenId draw(std::vector<TokenLogit> candidates);
 
   SamplerOptions options_;

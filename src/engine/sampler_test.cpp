@@ -28,7 +28,8 @@ std::map<TokenId, int> draws(SamplerOptions options, const RowOutput& output, in
 }
 
 SamplerOptions plain(float temperature) {
-  return {.temperature = temperature, .top_k = 0, .top_p = 1, .min_p = 0, .seed = 1, .logit_bias = {}};
+  return {
+      .temperature = temperature, .top_k = 0, .top_p = 1, .min_p = 0, .seed = 1, .logit_bias = {}};
 }
 
 TEST(Sampler, AsksForNoMoreThanItsOptionsNeed) {
@@ -67,7 +68,8 @@ TEST(Sampler, TopKKeepsTheKBest) {
   SamplerOptions options = plain(10);
   options.top_k = 2;
   std::set<TokenId> seen;
-  for (const auto& [token, count] : draws(options, with_logits({0, 3, 1, 2}), 200)) seen.insert(token);
+  for (const auto& [token, count] : draws(options, with_logits({0, 3, 1, 2}), 200))
+    seen.insert(token);
   EXPECT_EQ(seen, (std::set<TokenId>{1, 3}));
 }
 
@@ -143,6 +145,7 @@ TEST(Sampler, RefusesOptionsOutOfRange) {
   EXPECT_EQ(code([](auto& o) { o.logit_bias = {{100, 1.0F}}; }), bad);
   EXPECT_EQ(code([](auto& o) { o.logit_bias = {{-1, 1.0F}}; }), bad);
   EXPECT_EQ(code([](auto& o) { o.logit_bias = {{5, NAN}}; }), bad);
+  EXPECT_EQ(code([](auto& o) { o.logit_bias = {{5, 1e30F}}; }), bad);
   EXPECT_TRUE(validate(SamplerOptions{}, 100).has_value());
 }
 

@@ -30,7 +30,7 @@ class SpeedRun {
  private:
   template <typename Body>
   Result<double> timed(const Body& body) {
-    sequence_ = *engine_.cache().begin({});
+    sequence_ = engine_.cache().begin({});
     const auto run = [&]() -> Result<double> {
       QUALIA_TRY(feed(depth_, RowOutputKind::none));
       const auto start = std::chrono::steady_clock::now();
@@ -74,7 +74,8 @@ class SpeedRun {
 };
 
 std::string test_name(const char* kind, uint32_t count, uint32_t depth) {
-  return depth > 0 ? fmt::format("{}{} @ d{}", kind, count, depth) : fmt::format("{}{}", kind, count);
+  return depth > 0 ? fmt::format("{}{} @ d{}", kind, count, depth)
+                   : fmt::format("{}{}", kind, count);
 }
 
 uint64_t kv_bytes_read(const lanes::ResidentReport& resident, double positions) {
@@ -97,7 +98,8 @@ Result<SpeedRow> repeat(SpeedRow row, uint32_t count, const SpeedOptions& option
 
 Result<std::vector<SpeedRow>> measure_speed(Engine& engine, const SpeedOptions& options,
                                             const Hooks& hooks) {
-  if (options.repetitions == 0) return invalid_argument("A bench needs at least one repetition (0).");
+  if (options.repetitions == 0)
+    return invalid_argument("A bench needs at least one repetition (0).");
   const uint64_t deepest =
       uint64_t{options.depth} + std::max(options.prompt_tokens, options.generated_tokens);
   if (deepest > engine.limits().context)
@@ -106,7 +108,7 @@ Result<std::vector<SpeedRow>> measure_speed(Engine& engine, const SpeedOptions& 
   const lanes::ResidentReport& resident = engine.lane().resident();
   SpeedRun run(engine, options.depth, hooks);
   const uint64_t tests =
-      (options.prompt_tokens > 0 ? 1 : 0) + (options.generated_tokens > 0 ? 1 : 0);
+      (options.prompt_tokens > 0 ? 1U : 0U) + (options.generated_tokens > 0 ? 1U : 0U);
   uint64_t runs_done = 0;
   const auto after_run = [&] {
     if (hooks.progress) hooks.progress(++runs_done, tests * (uint64_t{options.repetitions} + 1));
@@ -122,8 +124,8 @@ Result<std::vector<SpeedRow>> measure_speed(Engine& engine, const SpeedOptions& 
   }
   if (const uint32_t count = options.generated_tokens; count > 0) {
     SpeedRow row{.test = test_name("tg", count, options.depth)};
-    row.bytes_per_token = resident.step_weight_bytes +
-                          kv_bytes_read(resident, options.depth + (count + 1) / 2.0);
+    row.bytes_per_token =
+        resident.step_weight_bytes + kv_bytes_read(resident, options.depth + (count + 1) / 2.0);
     QUALIA_ASSIGN(row, repeat(std::move(row), count, options, after_run,
                               [&] { return run.decode_seconds(count); }));
     rows.push_back(std::move(row));
