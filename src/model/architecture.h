@@ -1,7 +1,6 @@
-// Architectures: GGUF metadata and tensors -> decoder spec + weight map. One file each; the table in
-// architecture.cpp lists them.
-// Thread-safety: pure.
-// Errors: unsupported names the architecture or the feature; corrupt_file names the key or tensor.
+// Architectures: GGUF metadata and tensors -> decoder spec + weight map. One file each; the table
+// in architecture.cpp lists them. Thread-safety: pure. Errors: unsupported names the architecture
+// or the feature; corrupt_file names the key or tensor.
 #pragma once
 
 #include <string_view>

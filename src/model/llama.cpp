@@ -27,8 +27,9 @@ Result<ops::RopeSpec> read_rope(const Metadata& metadata, uint32_t head_dim) {
   ops::RopeSpec rope{.kind = ops::RopeKind::interleaved};
   QUALIA_ASSIGN(rope.dims, metadata.with_default("rope.dimension_count", 2, head_dim, head_dim));
   if (rope.dims % 2 != 0)
-    return corrupt_file("Metadata '{}' is {} (an even number is needed).",
-                        metadata.key("rope.dimension_count"), rope.dims);
+    return corrupt_file(
+        "RoPE rotates {} values of each head (metadata '{}'; an even number is needed).", rope.dims,
+        metadata.key("rope.dimension_count"));
   QUALIA_ASSIGN(rope.frequency_base, metadata.positive_with_default("rope.freq_base", 10000.0F));
 
   const std::string type_key = metadata.key("rope.scaling.type");
@@ -44,20 +45,27 @@ Result<ops::RopeSpec> read_rope(const Metadata& metadata, uint32_t head_dim) {
   return rope;
 }
 
+// What the file says, else an even share of the width.
+Result<uint32_t> read_head_dim(const Metadata& metadata, uint32_t width, uint32_t head_count) {
+  constexpr std::string_view kName = "attention.key_length";
+  if (!metadata.has(kName) && width % head_count != 0)
+    return corrupt_file("Metadata '{}' is {}, which does not divide the width of {}.",
+                        metadata.key("attention.head_count"), head_count, width);
+  return metadata.with_default(kName, 2, kHeadDimMax, width / head_count);
+}
+
 Result<ops::AttentionSpec> read_attention(const Metadata& metadata, uint32_t width) {
   ops::AttentionSpec attention;
   QUALIA_ASSIGN(attention.head_count, metadata.required("attention.head_count", 1, kHeadsMax));
-  QUALIA_ASSIGN(attention.kv_head_count,
-                metadata.with_default("attention.head_count_kv", 1, kHeadsMax, attention.head_count));
+  QUALIA_ASSIGN(attention.kv_head_count, metadata.with_default("attention.head_count_kv", 1,
+                                                               kHeadsMax, attention.head_count));
   if (attention.head_count % attention.kv_head_count != 0)
     return corrupt_file("Metadata '{}' is {}, which does not divide the {} heads.",
                         metadata.key("attention.head_count_kv"), attention.kv_head_count,
                         attention.head_count);
-  const uint32_t even_share = width / attention.head_count;
-  QUALIA_ASSIGN(attention.head_dim,
-                metadata.with_default("attention.key_length", 2, kHeadDimMax, even_share));
-  QUALIA_ASSIGN(const uint32_t value_dim,
-                metadata.with_default("attention.value_length", 2, kHeadDimMax, attention.head_dim));
+  QUALIA_ASSIGN(attention.head_dim, read_head_dim(metadata, width, attention.head_count));
+  QUALIA_ASSIGN(const uint32_t value_dim, metadata.with_default("attention.value_length", 2,
+                                                                kHeadDimMax, attention.head_dim));
   if (value_dim != attention.head_dim)
     return unsupported("Value heads of {} beside key heads of {} are unknown to this build.",
                        value_dim, attention.head_dim);
@@ -76,21 +84,9 @@ Result<ops::DecoderSpec> read_spec(const Metadata& metadata, std::string_view ar
   QUALIA_ASSIGN(layer.attention, read_attention(metadata, spec.width));
   QUALIA_ASSIGN(layer.feed_forward.width, metadata.required("feed_forward_length", 1, kWidthMax));
   QUALIA_ASSIGN(const uint32_t experts, metadata.with_default("expert_count", 0, kHeadsMax, 0));
-  if (experts > 0)
-    return unsupported("A mixture of {} experts is unknown to this build.", experts);
+  if (experts > 0) return unsupported("A mixture of {} experts is unknown to this build.", experts);
   spec.layers.assign(layer_count, layer);
   return spec;
-}
-
-Result<void> refuse_unknown_parts(const WeightReader& reader, uint32_t layer_count) {
-  // Llama 3.1's long-context factors; without them long prompts would be silently wrong.
-  if (reader.has("rope_freqs.weight"))
-    return unsupported("RoPE frequency factors (tensor 'rope_freqs.weight') are unknown to this build.");
-  for (uint32_t i = 0; i < layer_count; ++i)
-    for (const char* bias : {"attn_q.bias", "attn_k.bias", "attn_v.bias", "attn_output.bias"})
-      if (const std::string name = fmt::format("blk.{}.{}", i, bias); reader.has(name))
-        return unsupported("Attention biases (tensor '{}') are unknown to this build.", name);
-  return {};
 }
 
 Result<void> take_layer(WeightReader& reader, const ops::DecoderSpec& spec, uint32_t index) {
@@ -99,12 +95,15 @@ Result<void> take_layer(WeightReader& reader, const ops::DecoderSpec& spec, uint
   const uint64_t q_rows = uint64_t{layer.attention.head_count} * layer.attention.head_dim;
   const uint64_t kv_rows = uint64_t{layer.attention.kv_head_count} * layer.attention.head_dim;
   const uint64_t ff = layer.feed_forward.width;
-  const auto name = [index](const char* part) { return fmt::format("blk.{}.{}.weight", index, part); };
+  const auto name = [index](const char* part) {
+    return fmt::format("blk.{}.{}.weight", index, part);
+  };
   QUALIA_TRY(reader.take(WeightRole::attention_norm, index, name("attn_norm"), {width}));
   QUALIA_TRY(reader.take(WeightRole::query, index, name("attn_q"), {width, q_rows}));
   QUALIA_TRY(reader.take(WeightRole::key, index, name("attn_k"), {width, kv_rows}));
   QUALIA_TRY(reader.take(WeightRole::value, index, name("attn_v"), {width, kv_rows}));
-  QUALIA_TRY(reader.take(WeightRole::attention_output, index, name("attn_output"), {q_rows, width}));
+  QUALIA_TRY(
+      reader.take(WeightRole::attention_output, index, name("attn_output"), {q_rows, width}));
   QUALIA_TRY(reader.take(WeightRole::feed_forward_norm, index, name("ffn_norm"), {width}));
   QUALIA_TRY(reader.take(WeightRole::gate, index, name("ffn_gate"), {width, ff}));
   QUALIA_TRY(reader.take(WeightRole::up, index, name("ffn_up"), {width, ff}));
@@ -120,7 +119,6 @@ Result<Decoder> read_llama(const gguf::File& file, std::string_view architecture
   ops::DecoderSpec& spec = decoder.spec;
 
   WeightReader reader(file);
-  QUALIA_TRY(refuse_unknown_parts(reader, static_cast<uint32_t>(spec.layers.size())));
   // The embedding's rows are the vocabulary, whatever vocab_size says.
   const gguf::TensorInfo* embedding = file.find_tensor("token_embd.weight");
   if (!embedding) return corrupt_file("Tensor 'token_embd.weight' is missing.");
@@ -131,12 +129,18 @@ Result<Decoder> read_llama(const gguf::File& file, std::string_view architecture
   spec.vocabulary_size = static_cast<uint32_t>(vocabulary);
   QUALIA_TRY(reader.take(WeightRole::token_embedding, ops::kNoLayer, "token_embd.weight",
                          {spec.width, vocabulary}));
-  QUALIA_TRY(reader.take(WeightRole::output_norm, ops::kNoLayer, "output_norm.weight", {spec.width}));
+  QUALIA_TRY(
+      reader.take(WeightRole::output_norm, ops::kNoLayer, "output_norm.weight", {spec.width}));
   spec.output_is_tied = !reader.has("output.weight");
   if (!spec.output_is_tied)
-    QUALIA_TRY(reader.take(WeightRole::output, ops::kNoLayer, "output.weight",
-                           {spec.width, vocabulary}));
+    QUALIA_TRY(
+        reader.take(WeightRole::output, ops::kNoLayer, "output.weight", {spec.width, vocabulary}));
   for (uint32_t i = 0; i < spec.layers.size(); ++i) QUALIA_TRY(take_layer(reader, spec, i));
+  // Biases, expert routers, Llama 3.1's RoPE factors: without them the model would be silently
+  // wrong.
+  if (const auto unknown = reader.first_not_taken())
+    return unsupported("Tensor '{}' is unknown to this build's reader of '{}' models.", *unknown,
+                       architecture);
   decoder.weights = std::move(reader).finish();
   return decoder;
 }

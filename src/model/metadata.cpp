@@ -16,7 +16,8 @@ Result<uint32_t> in_range(const std::string& key, uint64_t value, uint32_t min, 
 
 Result<float> positive(const std::string& key, double value) {
   const auto narrow = static_cast<float>(value);
-  if (!std::isfinite(narrow) || narrow <= 0)
+  // A normal one, so that its reciprocal is finite too.
+  if (!std::isnormal(narrow) || narrow < 0)
     return corrupt_file("Metadata '{}' is {} (a number above 0 is needed).", key, value);
   return narrow;
 }

@@ -20,11 +20,13 @@ class Metadata {
 
   std::string key(std::string_view name) const { return architecture_ + "." + std::string(name); }
 
+  bool has(std::string_view name) const { return file_->find(key(name)) != nullptr; }
+
   // An integer in [min, max].
   Result<uint32_t> required(std::string_view name, uint32_t min, uint32_t max) const;
   Result<uint32_t> with_default(std::string_view name, uint32_t min, uint32_t max,
                                 uint32_t fallback) const;
-  // A finite number > 0.
+  // A number > 0; it and its reciprocal are finite.
   Result<float> required_positive(std::string_view name) const;
   Result<float> positive_with_default(std::string_view name, float fallback) const;
 

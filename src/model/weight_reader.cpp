@@ -24,7 +24,14 @@ Result<void> WeightReader::take(ops::WeightRole role, uint32_t layer, const std:
                 .size_bytes = tensor->size_bytes,
                 .dtype = tensor->dtype,
                 .shape = tensor->shape});
+  taken_.insert(tensor->name);
   return {};
+}
+
+std::optional<std::string_view> WeightReader::first_not_taken() const {
+  for (const gguf::TensorInfo& tensor : file_->tensors())
+    if (!taken_.contains(tensor.name)) return tensor.name;
+  return std::nullopt;
 }
 
 }  // namespace qualia::model
