@@ -49,6 +49,7 @@ void install_signal_handlers() {
   handle(SIGHUP);
   // A closed pipe is an error of the write (reported there), not the death of the process.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // so is a file size limit
 }
 
 const std::atomic<bool>& stop_requested() { return g_stop; }

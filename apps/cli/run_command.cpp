@@ -18,7 +18,7 @@ Result<std::string> read_prompt(const Arguments& arguments) {
 
 // Instruct models get their template; a model without one completes the text, and says so.
 bool wants_chat(const Arguments& arguments, const Model& model) {
-  if (arguments.raw) return false;
+  if (arguments.raw || !model.tokenizer()) return false;
   if (!model.info().has_chat_template && !arguments.quiet)
     complain("The model has no chat template: it completes the prompt as it is.");
   return model.info().has_chat_template;

@@ -34,8 +34,8 @@ class QUALIA_API Runtime {
   // Where the default model lies once it was fetched.
   Result<std::filesystem::path> default_model_path() const;
   // The default model, fetched first if it is not there (python3 and pip do the work; needs the
-  // network once). `cancel` is polled when a signal handler has run. Errors: io with the reason of the
-  // failed fetch; cancelled.
+  // network once). `cancel` is polled when a signal handler has run.
+  // Errors: io with the reason of the failed fetch; cancelled.
   Result<std::filesystem::path> fetch_default_model(const std::function<bool()>& cancel = {}) const;
 
   struct State;

@@ -19,8 +19,6 @@ Result<Runtime> Runtime::create() {
   state->default_threads = state->environment.threads.value_or(
       static_cast<uint32_t>(hardware::default_thread_count(cpus)));
   state->lanes.push_back(lanes::make_reference_lane());
-  log(LogLevel::debug, "Host: {} logical and {} physical processors; {} threads by default.",
-      cpus.logical, cpus.physical, state->default_threads);
   return Runtime(std::move(state));
 }
 

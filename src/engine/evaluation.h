@@ -37,7 +37,8 @@ struct Hooks {
 };
 
 // Non-overlapping windows of `window` tokens, every position but the first scored, a trailing
-// partial window dropped. Progress in positions; cancel is polled at each. Errors: invalid_argument when no window is full; cancelled.
+// partial window dropped. Progress in positions; cancel is polled at each.
+// Errors: invalid_argument when no window is full; cancelled.
 Result<Perplexity> evaluate_perplexity(Engine& engine, std::span<const TokenId> tokens,
                                        uint32_t window, const Hooks& hooks);
 
@@ -55,7 +56,8 @@ struct SpeedRow {
 };
 
 // Random tokens, warmed up once per test; with a depth, that many positions are computed first and
-// not timed. Progress in runs, outside the timed part; cancel is polled before each batch. Errors: invalid_argument when depth + tokens exceed the context; cancelled.
+// not timed. Progress in runs, outside the timed part; cancel is polled before each batch.
+// Errors: invalid_argument when depth + tokens exceed the context; cancelled.
 Result<std::vector<SpeedRow>> measure_speed(Engine& engine, const SpeedOptions& options,
                                             const Hooks& hooks);
 
