@@ -1,10 +1,10 @@
 # Completion of qualia and qualia-cli for bash.
 
 _qualia() {
-  local commands="run chat tokenize detokenize inspect logits perplexity bench"
-  local common="--help -v -q"
-  local compute="-m --lane --backend --threads --ctx --kv --precision"
-  local sampling="-n --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --system"
+  local commands="run chat bench perplexity logits tokenize detokenize inspect"
+  local common="-h --help -v --verbose -q --quiet"
+  local compute="-m --model --lane --backend --threads --ctx --kv --precision"
+  local reply="-n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --system"
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local command="" word options=""
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -19,21 +19,23 @@ _qualia() {
     --kv) options="int8 f16 f32" ;;
     --precision) options="fast precise exact" ;;
     --lane) options="reference" ;;
-    -m | -f) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
-    -n | -c | -d | -r | --threads | --ctx | --temp | --top-k | --top-p | --min-p) return ;;
-    --repeat-penalty | --seed | --stop | --system | --tokens | --last | --top | --backend) return ;;
+    -m | --model | -f | --file) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+    -n | -c | -d | -r | --max-tokens | --window | --depth | --repetitions | --prompt-tokens) return ;;
+    --threads | --ctx | --temp | --top-k | --top-p | --min-p | --repeat-penalty | --seed) return ;;
+    -p | --prompt | --stop | --system | --tokens | --last | --top | --backend) return ;;
   esac
   if [[ -z $options ]]; then
     case $command in
-      "") options="$commands --version --help" ;;
-      run) options="$common $compute $sampling -p -f --raw --json" ;;
-      chat) options="$common $compute $sampling" ;;
-      tokenize) options="$common -m --no-special --parse-special --json" ;;
-      detokenize) options="$common -m --parse-special --json" ;;
+      "") options="$commands --version -h --help" ;;
+      run) options="$common $compute $reply -p --prompt -f --file --raw --json" ;;
+      chat) options="$common $compute $reply" ;;
+      tokenize) options="$common -m --model --no-special --parse-special --json" ;;
+      detokenize) options="$common -m --model --parse-special --json" ;;
       inspect) options="$common --json" ;;
       logits) options="$common $compute --tokens --last --top --json" ;;
-      perplexity) options="$common $compute -f -c --json" ;;
-      bench) options="$common $compute -p -n -d -r --json --csv --md" ;;
+      perplexity) options="$common $compute -f --file -c --window --json" ;;
+      bench) options="$common $compute -p --prompt-tokens -n --max-tokens -d --depth -r"
+        options+=" --repetitions --json --csv --md" ;;
     esac
   fi
   mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
