@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes what Jinja2 makes of template snippets and of whole templates into tests/data/template.
+"""Writes what Jinja2 makes of snippets and of whole templates into tests/data/template.
 
-jinja_cases.jsonl: the snippets below. conversations.jsonl: the *.jinja files of that folder with the
-conversations below.
+jinja_cases.jsonl: the snippets below. conversations.jsonl: the *.jinja files of that folder with
+the conversations below.
 
 Needs `pip install jinja2` (3.1). Run from the top of the source tree after adding snippets:
     python3 tools/make_template_cases.py
@@ -279,7 +279,8 @@ REPLY = {"role": "assistant", "content": "  Pong\n"}
 SYSTEM = {"role": "system", "content": " Be brief.\n"}
 CALL = {"id": "call12345", "type": "function",
         "function": {"name": "get_weather", "arguments": {"city": "Köln", "days": 2, "x": None}}}
-ANSWER = {"role": "tool", "content": "{\"t\": 5}", "tool_call_id": "call12345", "name": "get_weather"}
+ANSWER = {"role": "tool", "content": "{\"t\": 5}", "tool_call_id": "call12345",
+          "name": "get_weather"}
 CALL_IN_TEXT = {**CALL, "function": {"name": "get_weather", "arguments": "{\"city\": \"Paris\"}"}}
 
 # Name, messages, tools.
@@ -288,11 +289,13 @@ CONVERSATIONS = [
     ("three assistants", [USER, REPLY, REPLY, REPLY], None),
     ("turns", [SYSTEM, USER, REPLY, USER], None),
     ("tools", [SYSTEM, USER], TOOLS),
-    ("null content", [USER, {"role": "assistant", "content": None, "tool_calls": [CALL]}, ANSWER], TOOLS),
-    ("call without content", [USER, {"role": "assistant", "tool_calls": [CALL_IN_TEXT]}, ANSWER, REPLY,
-                              USER], TOOLS),
+    ("null content",
+     [USER, {"role": "assistant", "content": None, "tool_calls": [CALL]}, ANSWER], TOOLS),
+    ("call without content",
+     [USER, {"role": "assistant", "tool_calls": [CALL_IN_TEXT]}, ANSWER, REPLY, USER], TOOLS),
     ("no content", [{"role": "user"}], None),
-    ("thought", [USER, {"role": "assistant", "content": "<think>\nsum\n</think>\n\n4"}, USER], None),
+    ("thought",
+     [USER, {"role": "assistant", "content": "<think>\nsum\n</think>\n\n4"}, USER], None),
     ("no messages", [], None),
 ]
 
@@ -359,15 +362,16 @@ def render(environment, source):
 def render_conversation(template, messages, variables):
     """The text, or the sentence of a failure.
 
-    A template that fails on an assistant's message without content gets an empty one, as qualia does.
+    Like qualia, gives an assistant's message without content an empty one where the template fails.
     """
     try:
         return {"expected": template.render(messages=messages, **variables)}
     except Exception as error:
         if type(error) is jinja2.exceptions.TemplateError:
             return {"error": str(error)}
-        filled = [{**m, "content": ""} if m["role"] == "assistant" and m.get("content") is None else m
-                  for m in messages]
+        filled = [{**message, "content": ""}
+                  if message["role"] == "assistant" and message.get("content") is None else message
+                  for message in messages]
         if filled != messages:
             return render_conversation(template, filled, variables)
         return {"error": ""}

@@ -57,6 +57,7 @@ void JsonWriter::write_code_point(int32_t value) {
     out_.bytes += '\\';
     out_.bytes += kEscapes[named];
   } else if (value < 0x20 || (style_.ascii_only && value >= 0x7f && value <= 0xffff)) {
+    if (!budget_.spend(1)) return;  // formatting an escape takes a step's time
     // json.dumps keeps U+007F as it is.
     out_.bytes += value == 0x7f ? "\x7f" : fmt::format("\\u{:04x}", value);
   } else if (style_.ascii_only && value > 0xffff) {

@@ -43,6 +43,8 @@ void Writer::write_code_point(int32_t value, char quote) {
     out_.bytes += "\\t";
   } else if (is_printable(value)) {
     append_utf8(out_.bytes, value);
+  } else if (!budget_.spend(1)) {
+    return;  // formatting an escape takes a step's time
   } else if (value <= 0xff) {
     out_.bytes += fmt::format("\\x{:02x}", value);
   } else if (value <= 0xffff) {
