@@ -1,7 +1,7 @@
 // Lanes and circuits: the ways this build can execute a model, as values that users see.
 // Thread-safety: values.
-// A lane is one way to execute a model ("reference", "cpu", "wgpu", "cuda"); a circuit is a lane on a
-// device through an API: the unit that is measured and chosen.
+// A lane is one way to execute a model ("reference", "cpu", "wgpu", "cuda"); a circuit is a lane on
+// a device through an API: the unit that is measured and chosen.
 #pragma once
 
 #include <cstdint>

@@ -21,24 +21,25 @@
 namespace qualia {
 
 struct ModelOptions {
-  std::string lane;                  // empty: the runtime chooses
-  std::string backend;               // empty: the runtime chooses
-  std::optional<uint32_t> threads;   // host threads; unset: Runtime::default_threads()
-  std::optional<uint32_t> context;   // positions a sequence may have; unset: the model's own length
+  std::string lane{};                 // empty: the runtime chooses
+  std::string backend{};              // empty: the runtime chooses
+  std::optional<uint32_t> threads{};  // host threads; unset: Runtime::default_threads()
+  std::optional<uint32_t>
+      context{};  // positions a sequence may have; unset: the model's own length
   KvType kv = KvType::automatic;
-  std::optional<Precision> precision;  // unset: the lane's own
-  std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress;  // may be empty
+  std::optional<Precision> precision{};  // unset: the lane's own
+  std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress{};  // may be empty
 };
 
 struct ModelInfo {
   std::filesystem::path path;
   std::string architecture;
-  std::string name;              // the file's general.name, or empty
+  std::string name;  // the file's general.name, or empty
   uint64_t weights_bytes = 0;
   uint64_t parameter_count = 0;
   uint32_t vocabulary_size = 0;
   uint32_t trained_context = 0;
-  uint32_t context = 0;          // in force
+  uint32_t context = 0;            // in force
   uint64_t step_weight_bytes = 0;  // weights read once per decoded token
   bool has_tokenizer = false;
   bool has_chat_template = false;
@@ -46,39 +47,39 @@ struct ModelInfo {
 
 struct PositionLogits {
   uint32_t position = 0;
-  std::vector<TokenId> top_ids;    // best first
+  std::vector<TokenId> top_ids;  // best first
   std::vector<float> top_logits;
-  double logsumexp = 0;            // over the whole vocabulary, natural logarithm
+  double logsumexp = 0;  // over the whole vocabulary, natural logarithm
 };
 
 struct PerplexityReport {
-  uint64_t tokens = 0;             // scored positions
+  uint64_t tokens = 0;  // scored positions
   uint64_t windows = 0;
-  double mean_nll = 0;             // natural logarithm
+  double mean_nll = 0;  // natural logarithm
   double perplexity = 0;
-  std::vector<TokenId> argmax;     // the model's choice after each position of each window
+  std::vector<TokenId> argmax;  // the model's choice after each position of each window
 };
 
 struct BenchOptions {
-  uint32_t prompt_tokens = 512;    // 0: no prefill test
+  uint32_t prompt_tokens = 512;     // 0: no prefill test
   uint32_t generated_tokens = 128;  // 0: no decode test
-  uint32_t depth = 0;              // positions already in the KV cache
+  uint32_t depth = 0;               // positions already in the KV cache
   uint32_t repetitions = 5;
 };
 
 struct BenchRow {
-  std::string test;                // "pp512", "tg128", "pp512 @ d4096"
+  std::string test;  // "pp512", "tg128", "pp512 @ d4096"
   double tok_s_median = 0, tok_s_min = 0, tok_s_max = 0;
   uint32_t runs = 0;
-  uint64_t bytes_per_token = 0;    // weights and KV read per token (decode) or per prefill / tokens
-  double gb_per_s = 0;             // bytes_per_token * tok_s_median
+  uint64_t bytes_per_token = 0;  // weights and KV read per token (decode) or per prefill / tokens
+  double gb_per_s = 0;           // bytes_per_token * tok_s_median
   std::optional<double> ceiling_share;  // of the measured read bandwidth; unset: not measured
 };
 
 class QUALIA_API Model {
  public:
-  // Errors: not_found, corrupt_file, unsupported, out_of_memory; a lane or backend that was asked for
-  // and isn't there is not_found and lists what there is.
+  // Errors: not_found, corrupt_file, unsupported, out_of_memory; a lane or backend that was asked
+  // for and isn't there is not_found and lists what there is.
   static Result<Model> load(const Runtime& runtime, const std::filesystem::path& path,
                             const ModelOptions& options = {});
 
@@ -122,11 +123,11 @@ struct MetadataEntry {
 
 struct TensorEntry {
   std::string name;
-  std::string type;                // "Q4_1"
-  std::vector<uint64_t> shape;     // innermost first
-  uint64_t offset = 0;             // in its file
+  std::string type;             // "Q4_1"
+  std::vector<uint64_t> shape;  // innermost first
+  uint64_t offset = 0;          // in its file
   uint64_t size_bytes = 0;
-  std::string file;                // of a split model, the one that holds it
+  std::string file;  // of a split model, the one that holds it
 };
 
 struct FileReport {

@@ -8,10 +8,10 @@
 namespace qualia {
 
 struct PathReport {
-  std::string lane;             // "reference"
-  std::string device;           // "CPU, 2 threads"
-  std::string backend;          // "scalar"
-  std::string winning_circuit;  // "reference / CPU, 2 threads / scalar"
+  std::string lane;                    // "reference"
+  std::string device;                  // "CPU, 2 threads"
+  std::string backend;                 // "scalar"
+  std::string winning_circuit;         // "reference / CPU, 2 threads / scalar"
   std::vector<std::string> rationale;  // the chain of reasons, first cause first
 };
 

@@ -27,18 +27,18 @@ struct SamplingOptions {
   uint32_t top_k = 40;       // keep the k best; 0: all
   float top_p = 0.95F;       // keep the fewest best that sum to p; 1: all
   float min_p = 0.05F;       // keep those with at least min_p times the best's probability; 0: all
-  float repeat_penalty = 1.0F;   // > 1 lowers the logits of recent tokens; 1: off
-  uint32_t repeat_window = 64;   // tokens that count as recent, prompt included
-  std::optional<uint64_t> seed;  // unset: from the system
-  std::vector<std::pair<TokenId, float>> logit_bias;  // -1e9 to 1e9, or -inf: never
+  float repeat_penalty = 1.0F;     // > 1 lowers the logits of recent tokens; 1: off
+  uint32_t repeat_window = 64;     // tokens that count as recent, prompt included
+  std::optional<uint64_t> seed{};  // unset: from the system
+  std::vector<std::pair<TokenId, float>> logit_bias{};  // -1e9 to 1e9, or -inf: never
 };
 
 struct GenerateOptions {
-  SamplingOptions sampling;
-  std::optional<uint32_t> max_tokens;  // unset: to the end of the turn
-  std::vector<std::string> stop;       // the reply ends before the first of these
-  bool parse_special = true;           // complete(): read control tokens in the prompt
-  bool add_special = true;             // complete(): add BOS as the model's file asks
+  SamplingOptions sampling{};
+  std::optional<uint32_t> max_tokens{};  // unset: to the end of the turn
+  std::vector<std::string> stop{};       // the reply ends before the first of these
+  bool parse_special = true;             // complete(): read control tokens in the prompt
+  bool add_special = true;               // complete(): add BOS as the model's file asks
 };
 
 enum class FinishReason {
@@ -71,8 +71,8 @@ struct Reply {
 };
 
 struct ChatMessage {
-  std::string role;  // "system", "user", "assistant", "tool"
-  std::string content;
+  std::string role{};  // "system", "user", "assistant", "tool"
+  std::string content{};
 };
 
 // Called with each piece of finished text, never with part of a UTF-8 character, on the caller's
@@ -91,8 +91,7 @@ class QUALIA_API Session {
                          const OnText& on_text = {}, const IsCancelled& is_cancelled = {});
   // Continues token ids. Errors: also invalid_argument for an id outside the vocabulary.
   Result<Reply> complete_tokens(std::span<const TokenId> prompt, const GenerateOptions& options,
-                                const OnText& on_text = {},
-                                const IsCancelled& is_cancelled = {});
+                                const OnText& on_text = {}, const IsCancelled& is_cancelled = {});
   // The assistant's next turn after `messages`, by the model's chat template; control text in a
   // message stays plain text. Errors: not_found when the model has no template; what the template
   // itself refuses is invalid_argument with its sentence.

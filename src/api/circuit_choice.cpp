@@ -50,7 +50,8 @@ Result<CircuitChoice> choose_circuit(std::span<const std::unique_ptr<lanes::Lane
   if (fitting.empty())
     return not_found("Backend '{}' ({}) has no circuit here (circuits here: {}).", wish.backend,
                      wish.backend_origin, list(all));
-  CircuitChoice choice{.lane = fitting.front().lane, .circuit = fitting.front().circuit, .path = {}};
+  CircuitChoice choice{
+      .lane = fitting.front().lane, .circuit = fitting.front().circuit, .path = {}};
   choice.path = {.lane = choice.circuit.lane,
                  .device = choice.circuit.device,
                  .backend = choice.circuit.backend,

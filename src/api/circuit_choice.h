@@ -14,9 +14,9 @@
 namespace qualia::api {
 
 struct CircuitWish {
-  std::string lane;              // empty: any
-  std::string backend;           // empty: any
-  std::string backend_origin;    // who asked for the backend: "--backend" or "QUALIA_WGPU_BACKEND"
+  std::string lane{};            // empty: any
+  std::string backend{};         // empty: any
+  std::string backend_origin{};  // who asked for the backend: "--backend" or "QUALIA_WGPU_BACKEND"
   size_t thread_count = 1;
 };
 

@@ -20,20 +20,16 @@ namespace {
 
 constexpr const char* kScript = "fetch_default_model.sh";
 
-// <prefix>/lib/libqualia.so or <prefix>/bin/<program> -> <prefix>/share/qualia.
-Result<std::filesystem::path> find_script() {
+// The file that this code was loaded from.
+Result<std::filesystem::path> own_library() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&fetch_default_model), &info) == 0 || !info.dli_fname)
     return not_found("The folder of the qualia library can't be told.");
   std::error_code error;
-  const auto library = std::filesystem::canonical(info.dli_fname, error);
-  // Debian keeps libraries one folder deeper (lib/x86_64-linux-gnu).
-  for (auto folder = library.parent_path(); folder.has_relative_path();
-       folder = folder.parent_path())
-    if (const auto script = folder / "share" / "qualia" / kScript;
-        std::filesystem::exists(script, error))
-      return script;
-  return not_found("The script {} is not beside the qualia library (share/qualia).", kScript);
+  auto library = std::filesystem::canonical(info.dli_fname, error);
+  if (error)
+    return not_found("The qualia library '{}' is gone: {}.", info.dli_fname, error.message());
+  return library;
 }
 
 Result<pid_t> start_script(const std::string& script) {
@@ -85,10 +81,22 @@ bool has_right_size(const std::filesystem::path& path) {
 
 }  // namespace
 
+// <prefix>/lib/libqualia.so or <prefix>/bin/<program> -> <prefix>/share/qualia; Debian keeps
+// libraries one folder deeper (lib/x86_64-linux-gnu).
+Result<std::filesystem::path> find_fetch_script(const std::filesystem::path& library) {
+  std::error_code error;
+  for (auto folder = library.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path())
+    if (auto script = folder / "share" / "qualia" / kScript; std::filesystem::exists(script, error))
+      return script;
+  return not_found("The script {} is not beside '{}' (share/qualia).", kScript, library.string());
+}
+
 Result<void> fetch_default_model(const std::filesystem::path& path,
                                  const std::function<bool()>& cancel) {
   if (has_right_size(path)) return {};
-  QUALIA_ASSIGN(const std::filesystem::path script, find_script());
+  QUALIA_ASSIGN(const std::filesystem::path library, own_library());
+  QUALIA_ASSIGN(const std::filesystem::path script, find_fetch_script(library));
   log(LogLevel::info, "The default model is fetched into '{}'.", path.parent_path().string());
   QUALIA_ASSIGN(const int status, run_script(script.string(), cancel));
   if (status != 0) return io("Fetching the default model fails (exit status {}).", status);

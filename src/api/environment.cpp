@@ -23,8 +23,9 @@ std::string lower(std::string_view text) {
 Result<uint32_t> parse_threads(std::string_view text) {
   uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > 4096)
-    return invalid_argument("QUALIA_THREADS is '{}' (a whole number from 1 to 4096).", text);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > kThreadsMax)
+    return invalid_argument("QUALIA_THREADS is '{}' (a whole number from 1 to {}).", text,
+                            kThreadsMax);
   return value;
 }
 
@@ -67,7 +68,14 @@ Result<Environment> read_environment(const std::function<const char*(const char*
 }
 
 Result<std::filesystem::path> cache_folder(const Environment& environment) {
-  if (environment.cache_dir) return std::filesystem::absolute(*environment.cache_dir);
+  if (environment.cache_dir) {
+    std::error_code error;
+    const auto folder = std::filesystem::absolute(*environment.cache_dir, error);
+    if (error)
+      return io("Folder '{}' has no absolute path: {}.", environment.cache_dir->string(),
+                error.message());
+    return folder;
+  }
   if (environment.xdg_cache_home) return *environment.xdg_cache_home / "qualia";
   if (environment.home) return *environment.home / ".cache" / "qualia";
   return not_found(

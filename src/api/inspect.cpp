@@ -12,31 +12,47 @@ namespace {
 using gguf::Array;
 using gguf::ValueType;
 
-constexpr size_t kShownItems = 8;      // of an array
-constexpr size_t kShownBytes = 4096;   // of a string: long enough for most chat templates
+constexpr size_t kShownItems = 8;     // of an array
+constexpr size_t kShownBytes = 4096;  // of a string: long enough for most chat templates
 
 std::string_view type_name(ValueType type) {
   switch (type) {
-    case ValueType::u8: return "u8";
-    case ValueType::i8: return "i8";
-    case ValueType::u16: return "u16";
-    case ValueType::i16: return "i16";
-    case ValueType::u32: return "u32";
-    case ValueType::i32: return "i32";
-    case ValueType::f32: return "f32";
-    case ValueType::boolean: return "bool";
-    case ValueType::string: return "string";
-    case ValueType::array: return "array";
-    case ValueType::u64: return "u64";
-    case ValueType::i64: return "i64";
-    case ValueType::f64: return "f64";
+    case ValueType::u8:
+      return "u8";
+    case ValueType::i8:
+      return "i8";
+    case ValueType::u16:
+      return "u16";
+    case ValueType::i16:
+      return "i16";
+    case ValueType::u32:
+      return "u32";
+    case ValueType::i32:
+      return "i32";
+    case ValueType::f32:
+      return "f32";
+    case ValueType::boolean:
+      return "bool";
+    case ValueType::string:
+      return "string";
+    case ValueType::array:
+      return "array";
+    case ValueType::u64:
+      return "u64";
+    case ValueType::i64:
+      return "i64";
+    case ValueType::f64:
+      return "f64";
   }
   return "?";
 }
 
 std::string show(std::string_view text) {
   if (text.size() <= kShownBytes) return std::string(text);
-  return fmt::format("{}... ({} bytes)", text.substr(0, kShownBytes), text.size());
+  size_t cut = kShownBytes;
+  // Not within a UTF-8 character: its bytes behind the first are 10xxxxxx, at most three.
+  for (int i = 0; i < 3 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80; ++i) --cut;
+  return fmt::format("{}... ({} bytes)", text.substr(0, cut), text.size());
 }
 
 std::string show(const Array& array);
@@ -68,8 +84,10 @@ std::string show_value(const gguf::Value& value) {
   return std::visit(
       [](const auto& held) -> std::string {
         using T = std::decay_t<decltype(held)>;
-        if constexpr (std::is_same_v<T, std::string_view>) return show(held);
-        else return show_item(held);
+        if constexpr (std::is_same_v<T, std::string_view>)
+          return show(held);
+        else
+          return show_item(held);
       },
       value);
 }

@@ -1,6 +1,7 @@
 #include "qualia/model.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "api/circuit_choice.h"
@@ -8,6 +9,7 @@
 #include "api/model_state.h"
 #include "api/runtime_state.h"
 #include "api/tokenizer_state.h"
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "gguf/gguf_file.h"
@@ -24,8 +26,11 @@ uint32_t pages_for(uint32_t positions) {
 }
 
 api::CircuitWish make_wish(const Runtime::State& runtime, const ModelOptions& options) {
-  api::CircuitWish wish{.lane = options.lane, .backend = options.backend, .backend_origin = "--backend"};
-  if (wish.backend.empty() && runtime.environment.wgpu_backend) {
+  api::CircuitWish wish{
+      .lane = options.lane, .backend = options.backend, .backend_origin = "--backend"};
+  // The variable pins the backend of the wgpu lane; a lane that was asked for comes before it.
+  const bool may_be_wgpu = wish.lane.empty() || wish.lane == "wgpu";
+  if (wish.backend.empty() && may_be_wgpu && runtime.environment.wgpu_backend) {
     wish.backend = *runtime.environment.wgpu_backend;
     wish.backend_origin = "QUALIA_WGPU_BACKEND";
   }
@@ -33,28 +38,42 @@ api::CircuitWish make_wish(const Runtime::State& runtime, const ModelOptions& op
   return wish;
 }
 
+Result<void> check_options(const ModelOptions& options) {
+  if (options.threads && (*options.threads < 1 || *options.threads > api::kThreadsMax))
+    return invalid_argument("Option 'threads' is {} (1 to {}).", *options.threads,
+                            api::kThreadsMax);
+  if (options.context && *options.context < 1)
+    return invalid_argument("Option 'context' is {} (at least 1).", *options.context);
+  return {};
+}
+
 // Positions per sequence: what was asked for, if its KV cache fits; else what the model was trained
 // for, or as much of it as half of the free memory holds.
 Result<uint32_t> choose_context(const ModelOptions& options, uint32_t trained,
                                 uint64_t page_bytes) {
   const uint32_t wanted = options.context.value_or(trained);
-  if (wanted == 0) return invalid_argument("A context of 0 positions holds nothing.");
-  const uint64_t needed = uint64_t{pages_for(wanted)} * page_bytes;
+  // A product that overflows fits nowhere.
+  const uint64_t needed = checked_mul<uint64_t>(pages_for(wanted), page_bytes)
+                              .value_or(std::numeric_limits<uint64_t>::max());
   const auto available = hardware::available_memory_bytes();
   if (options.context) {
     if (available && needed > *available)
-      return out_of_memory("A context of {} positions needs {} bytes for keys and values ({} free).",
-                           wanted, needed, *available);
+      return out_of_memory(
+          "A context of {} positions needs {} bytes for keys and values ({} free).", wanted, needed,
+          *available);
     if (wanted > trained)
-      log(LogLevel::warn, "The context of {} positions exceeds the {} that the model was trained for.",
-          wanted, trained);
+      log(LogLevel::warn,
+          "The context of {} positions exceeds the {} that the model was trained for.", wanted,
+          trained);
     return wanted;
   }
   if (!available || needed <= *available / 2) return wanted;
-  const uint64_t fitting = std::max<uint64_t>(*available / 2 / std::max<uint64_t>(page_bytes, 1), 1);
+  const uint64_t fitting =
+      std::max<uint64_t>(*available / 2 / std::max<uint64_t>(page_bytes, 1), 1);
   const auto context = static_cast<uint32_t>(std::min<uint64_t>(fitting * kPagePositions, trained));
-  log(LogLevel::warn, "The context is {} of the {} positions: {} bytes would be needed, {} are free.",
-      context, trained, needed, *available);
+  log(LogLevel::warn,
+      "The context is {} of the {} positions: {} bytes would be needed, {} are free.", context,
+      trained, needed, *available);
   return context;
 }
 
@@ -70,8 +89,7 @@ void describe_file(const gguf::File& file, const std::filesystem::path& path, Mo
 void read_text_side(const gguf::File& file, Model::State& state) {
   auto tokenizer = api::read_tokenizer(file);
   if (!tokenizer) {
-    state.tokenizer_error =
-        api::in_file(state.info.path, std::move(tokenizer).error()).value();
+    state.tokenizer_error = api::in_file(state.info.path, std::move(tokenizer).error()).value();
     return;
   }
   state.tokenizer = std::move(*tokenizer);
@@ -123,12 +141,11 @@ Result<std::shared_ptr<Model::State>> load_state(const api::CircuitChoice& choic
                                    .thread_count = thread_count,
                                    .progress = options.progress}));
   state->info.step_weight_bytes = resident->resident().step_weight_bytes;
-  QUALIA_ASSIGN(state->info.context, choose_context(options, spec.context_length,
-                                                    resident->resident().kv_page_bytes));
+  QUALIA_ASSIGN(state->info.context,
+                choose_context(options, spec.context_length, resident->resident().kv_page_bytes));
   const engine::EngineLimits limits{.context = state->info.context,
                                     .vocabulary_size = spec.vocabulary_size,
-                                    // One page more: a shared page is copied before it is written.
-                                    .page_capacity = pages_for(state->info.context) + 1};
+                                    .page_capacity = pages_for(state->info.context)};
   const tokenizer::Tokenizer* text =
       state->tokenizer ? state->tokenizer->state().tokenizer.get() : nullptr;
   state->engine = std::make_unique<engine::Engine>(std::move(resident), text, limits);
@@ -139,6 +156,7 @@ Result<std::shared_ptr<Model::State>> load_state(const api::CircuitChoice& choic
 
 Result<Model> Model::load(const Runtime& runtime, const std::filesystem::path& path,
                           const ModelOptions& options) {
+  QUALIA_TRY(check_options(options));
   const Runtime::State& host = runtime.state();
   const api::CircuitWish wish = make_wish(host, options);
   QUALIA_ASSIGN(api::CircuitChoice choice, api::choose_circuit(host.lanes, wish));

@@ -119,8 +119,7 @@ Result<Reply> Session::complete_tokens(std::span<const TokenId> prompt,
       .stops = options.stop,
       .on_text = {},
       .on_end = [&](Result<engine::Completion> done) { ended = std::move(done); },
-      .is_cancelled =
-          [&] { return thrown || (is_cancelled && is_cancelled()); }};
+      .is_cancelled = [&] { return thrown || (is_cancelled && is_cancelled()); }};
   if (on_text) request.on_text = guarded_on_text;
   {
     const std::lock_guard lock(state.engine_mutex);

@@ -14,7 +14,8 @@ Result<Tokenizer> Tokenizer::open(const std::filesystem::path& path) {
   return tokenizer;
 }
 
-std::vector<TokenId> Tokenizer::encode(std::string_view text, const TokenizeOptions& options) const {
+std::vector<TokenId> Tokenizer::encode(std::string_view text,
+                                       const TokenizeOptions& options) const {
   return state_->tokenizer->encode(
       text, options.add_special ? tokenizer::AddSpecial::yes : tokenizer::AddSpecial::no,
       options.parse_special ? tokenizer::ControlText::parse : tokenizer::ControlText::plain);

@@ -45,12 +45,12 @@ struct Completion {
 
 struct Request {
   std::vector<TokenId> prompt{};
-  SamplerOptions sampler;
-  std::optional<uint32_t> max_tokens;  // unset: until the turn ends
-  std::vector<std::string> stops;
-  std::function<void(std::string_view)> on_text;   // may be empty
-  std::function<void(Result<Completion>)> on_end;  // called exactly once
-  std::function<bool()> is_cancelled;              // may be empty; polled before every batch
+  SamplerOptions sampler{};
+  std::optional<uint32_t> max_tokens{};  // unset: until the turn ends
+  std::vector<std::string> stops{};
+  std::function<void(std::string_view)> on_text{};   // may be empty
+  std::function<void(Result<Completion>)> on_end{};  // called exactly once
+  std::function<bool()> is_cancelled{};              // may be empty; polled before every batch
 };
 
 struct EngineLimits {

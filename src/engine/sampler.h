@@ -28,7 +28,7 @@ struct SamplerOptions {
   float repeat_penalty = 1.0F;  // > 0; 1: off
   uint32_t repeat_window = 64;
   uint64_t seed = 0;
-  std::vector<std::pair<TokenId, float>> logit_bias;  // -1e9 to 1e9, or -inf: never
+  std::vector<std::pair<TokenId, float>> logit_bias{};  // -1e9 to 1e9, or -inf: never
 };
 
 // Errors: invalid_argument names the option, its value and what is allowed.
