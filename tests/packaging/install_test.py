@@ -15,17 +15,9 @@ FILES = """bin/qualia bin/qualia-cli include/qualia/model.h include/qualia/resul
   share/bash-completion/completions/qualia share/bash-completion/completions/qualia-cli
   share/zsh/site-functions/_qualia share/fish/vendor_completions.d/qualia.fish
   share/doc/qualia/LICENSE""".split()
-PROJECT = """cmake_minimum_required(VERSION 3.25)
-project(consumer LANGUAGES CXX)
-set(CMAKE_CXX_STANDARD 20)
-find_package(qualia REQUIRED)
-add_executable(consumer consumer.cpp)
-target_link_libraries(consumer PRIVATE qualia::qualia)
-"""
-SOURCE = """#include <qualia/version.h>
-#include <cstdio>
-int main() { std::printf("%s", std::string(qualia::version()).c_str()); }
-"""
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+# With ChatML as its template; what it says is noise, but always the same.
+MODEL = SOURCE / "tests/data/tiny/q4_0.gguf"
 
 
 def run(*command, **more):
@@ -58,15 +50,18 @@ class InstallTest(unittest.TestCase):
         self.assertIn("session.h", names)
         self.assertFalse((self.prefix / "include/base").exists())
 
-    def test_another_project_links_the_package(self):
-        source = pathlib.Path(self.folder.name, "consumer")
-        source.mkdir()
-        (source / "CMakeLists.txt").write_text(PROJECT)
-        (source / "consumer.cpp").write_text("#include <string>\n" + SOURCE)
-        build = source / "build"
-        run("cmake", "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+    def build_example(self, name):
+        build = pathlib.Path(self.folder.name, "example " + name)
+        run("cmake", "-S", SOURCE / "examples" / name, "-B", build,
+            f"-DCMAKE_PREFIX_PATH={self.prefix}")
         run("cmake", "--build", build)
-        self.assertIn(run(build / "consumer"), run(self.prefix / "bin/qualia", "--version"))
+        return build / "chat_once"
+
+    def test_the_examples_build_against_the_package_and_give_one_answer(self):
+        answers = {name: run(self.build_example(name), MODEL, "Hello?", "12")
+                   for name in ("cpp", "c")}
+        self.assertTrue(answers["c"].strip())
+        self.assertEqual(answers["cpp"], answers["c"])
 
 
 if __name__ == "__main__":
