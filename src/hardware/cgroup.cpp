@@ -38,7 +38,8 @@ std::optional<std::filesystem::path> own_cgroup_folder(std::string_view controll
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string_view controllers = std::string_view(line).substr(first + 1, second - first - 1);
+    const std::string_view controllers =
+        std::string_view(line).substr(first + 1, second - first - 1);
     const std::string_view inside = std::string_view(line).substr(second + 1);
     if (lists_controller(controllers, controller))
       return existing(std::filesystem::path("/sys/fs/cgroup") / controller, inside);

@@ -38,8 +38,7 @@ size_t count_performance_cores(hwloc_topology_t topology, size_t physical) {
   if (hwloc_cpukinds_get_info(topology, static_cast<unsigned>(kind_count - 1), kind.get(), nullptr,
                               nullptr, nullptr, 0) != 0)
     return physical;
-  const int cores =
-      hwloc_get_nbobjs_inside_cpuset_by_type(topology, kind.get(), HWLOC_OBJ_CORE);
+  const int cores = hwloc_get_nbobjs_inside_cpuset_by_type(topology, kind.get(), HWLOC_OBJ_CORE);
   return cores > 0 ? static_cast<size_t>(cores) : physical;
 }
 
@@ -79,7 +78,8 @@ CpuCount count_cpus() {
 
 Result<CpuCount> count_cpus_of(const std::string& synthetic_topology) {
   const Topology topology = load_topology(&synthetic_topology);
-  if (!topology) return invalid_argument("'{}' is no topology that hwloc reads.", synthetic_topology);
+  if (!topology)
+    return invalid_argument("'{}' is no topology that hwloc reads.", synthetic_topology);
   return count(topology.get());
 }
 

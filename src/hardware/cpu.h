@@ -13,10 +13,10 @@
 namespace qualia::hardware {
 
 struct CpuCount {
-  size_t logical = 1;             // processing units this process may run on
-  size_t physical = 1;            // cores among them
-  size_t performance = 1;         // physical cores of the fastest kind; = physical when there is one kind
-  std::optional<double> quota;    // CPUs' worth of time that the cgroup allows; unset: no limit
+  size_t logical = 1;      // processing units this process may run on
+  size_t physical = 1;     // cores among them
+  size_t performance = 1;  // physical cores of the fastest kind; = physical when there is one kind
+  std::optional<double> quota;  // CPUs' worth of time that the cgroup allows; unset: no limit
 };
 
 // Never fails: a host hwloc can't read counts as std::thread::hardware_concurrency cores.

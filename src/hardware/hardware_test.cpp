@@ -51,8 +51,10 @@ TEST(CpuCount, RefusesATopologyThatHwlocCannotRead) {
 }
 
 TEST(CpuCount, KeepsThreadsWithinTheQuota) {
-  EXPECT_EQ(default_thread_count({.logical = 16, .physical = 8, .performance = 8, .quota = 2.5}), 2U);
-  EXPECT_EQ(default_thread_count({.logical = 16, .physical = 8, .performance = 8, .quota = 0.3}), 1U);
+  EXPECT_EQ(default_thread_count({.logical = 16, .physical = 8, .performance = 8, .quota = 2.5}),
+            2U);
+  EXPECT_EQ(default_thread_count({.logical = 16, .physical = 8, .performance = 8, .quota = 0.3}),
+            1U);
 }
 
 TEST(CpuCount, SeesThisHost) {

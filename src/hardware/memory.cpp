@@ -45,7 +45,8 @@ std::optional<uint64_t> address_space_left() {
 // Page cache that the kernel gives back before it refuses an allocation.
 uint64_t reclaimable_bytes(const std::filesystem::path& cgroup_folder) {
   const auto stat = cgroup_folder / "memory.stat";
-  return read_field(stat, "inactive_file").value_or(0) + read_field(stat, "active_file").value_or(0);
+  return read_field(stat, "inactive_file").value_or(0) +
+         read_field(stat, "active_file").value_or(0);
 }
 
 uint64_t sum_words(const uint64_t* words, size_t count) {
