@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "tokenizer/jinja_evaluator.h"
-#include "tokenizer/jinja_json.h"
-#include "tokenizer/jinja_messages.h"
-#include "tokenizer/jinja_parser.h"
+#include "jinja/evaluator.h"
+#include "jinja/json.h"
+#include "jinja/messages.h"
+#include "jinja/parser.h"
 
 namespace qualia::tokenizer {
 

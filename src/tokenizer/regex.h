@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "qualia/result.h"
-#include "tokenizer/byte_range.h"
+#include "base/byte_range.h"
 
 namespace qualia::tokenizer {
 

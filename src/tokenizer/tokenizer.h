@@ -13,7 +13,7 @@
 
 #include "qualia/result.h"
 #include "tokenizer/added_token_matcher.h"
-#include "tokenizer/byte_range.h"
+#include "base/byte_range.h"
 #include "tokenizer/plain_encoder.h"
 #include "tokenizer/vocabulary.h"
 
