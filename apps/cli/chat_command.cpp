@@ -78,13 +78,11 @@ class Conversation {
 
   void answer(const std::string& line) {
     messages_.push_back({"user", line});
-    bool has_shown = false;
-    const auto show = [&has_shown](std::string_view text) {
-      has_shown = true;
-      print(for_terminal(text));
-    };
-    const auto reply = session_.chat(messages_, arguments_.generate, show, is_stopped);
-    if (reply || has_shown) print("\n");
+    ReplyPrinter printer(arguments_.quiet);
+    const auto reply = session_.chat(messages_, printer.with_progress(arguments_.generate),
+                                     printer.on_text(), is_stopped);
+    printer.end();
+    if (reply || printer.has_shown()) print("\n");
     if (!reply) {
       has_failed_ = true;
       messages_.pop_back();

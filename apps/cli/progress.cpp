@@ -18,9 +18,10 @@ constexpr std::chrono::seconds kSilence{2};  // shorter work shows no bar
 ProgressBar::ProgressBar(std::string label, bool quiet)
     : label_(std::move(label)), enabled_(!quiet && standard_error_is_terminal()) {}
 
-ProgressBar::~ProgressBar() {
+void ProgressBar::end() {
   // Carriage return, erase to the end of the line.
   if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = enabled_ = false;
 }
 
 void ProgressBar::update(uint64_t done, uint64_t total) {

@@ -12,11 +12,13 @@ namespace qualia::cli {
 class ProgressBar {
  public:
   ProgressBar(std::string label, bool quiet);
-  ~ProgressBar();  // takes the bar off the screen
+  ~ProgressBar() { end(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   void update(uint64_t done, uint64_t total);
+  // Takes the bar off the screen for good: what follows has the line.
+  void end();
   // update() as a function, which must not outlive the bar.
   std::function<void(uint64_t, uint64_t)> hook();
 

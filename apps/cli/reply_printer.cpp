@@ -2,7 +2,22 @@
 
 #include <fmt/core.h>
 
+#include "output.h"
+
 namespace qualia::cli {
+
+GenerateOptions ReplyPrinter::with_progress(GenerateOptions options) {
+  options.prompt_progress = bar_.hook();
+  return options;
+}
+
+OnText ReplyPrinter::on_text() {
+  return [this](std::string_view text) {
+    bar_.end();
+    has_shown_ = true;
+    print(for_terminal(text));
+  };
+}
 
 std::string summary_line(const Model& model, const Reply& reply) {
   const Timings& timings = reply.timings;

@@ -25,15 +25,16 @@ bool wants_chat(const Arguments& arguments, const Model& model) {
 }
 
 Result<Reply> generate(const Arguments& arguments, const Model& model, const std::string& prompt,
-                       const OnText& on_text) {
+                       ReplyPrinter& printer) {
+  const GenerateOptions options = printer.with_progress(arguments.generate);
+  const OnText on_text = arguments.format == OutputFormat::json ? OnText() : printer.on_text();
   auto session = Session::create(model);
   if (!session) return tl::unexpected(session.error());
-  if (!wants_chat(arguments, model))
-    return session->complete(prompt, arguments.generate, on_text, is_stopped);
+  if (!wants_chat(arguments, model)) return session->complete(prompt, options, on_text, is_stopped);
   std::vector<ChatMessage> messages;
   if (arguments.system) messages.push_back({"system", *arguments.system});
   messages.push_back({"user", prompt});
-  return session->chat(messages, arguments.generate, on_text, is_stopped);
+  return session->chat(messages, options, on_text, is_stopped);
 }
 
 }  // namespace
@@ -44,18 +45,14 @@ int run_command(const Runtime& runtime, const Arguments& arguments) {
   const auto loaded = load_model(runtime, arguments);
   if (!loaded) return fail(loaded.error());
 
-  const bool json = arguments.format == OutputFormat::json;
-  bool has_shown = false;
-  const auto show = [&has_shown](std::string_view text) {
-    has_shown = true;
-    print(for_terminal(text));
-  };
-  const auto reply = generate(arguments, loaded->model, *prompt, json ? OnText() : OnText(show));
+  ReplyPrinter printer(arguments.quiet);
+  const auto reply = generate(arguments, loaded->model, *prompt, printer);
+  printer.end();
   if (!reply) {
-    if (has_shown) print("\n");
+    if (printer.has_shown()) print("\n");
     return fail(reply.error());
   }
-  if (json) {
+  if (arguments.format == OutputFormat::json) {
     print(to_json(*reply, loaded->model, loaded->load_ms));
     return 0;
   }

@@ -39,6 +39,8 @@ struct GenerateOptions {
   std::vector<std::string> stop{};       // the reply ends before the first of these
   bool parse_special = true;             // complete(): read control tokens in the prompt
   bool add_special = true;               // complete(): add BOS as the model's file asks
+  // Called after each batch of the prompt with its tokens known so far and all; may be empty.
+  std::function<void(uint64_t done, uint64_t total)> prompt_progress{};
 };
 
 enum class FinishReason {

@@ -117,6 +117,7 @@ Result<Reply> Session::complete_tokens(std::span<const TokenId> prompt,
       .sampler = to_engine(options.sampling, seed),
       .max_tokens = options.max_tokens,
       .stops = options.stop,
+      .on_prompt = options.prompt_progress,
       .on_text = {},
       .on_end = [&](Result<engine::Completion> done) { ended = std::move(done); },
       .is_cancelled = [&] { return thrown || (is_cancelled && is_cancelled()); }};

@@ -219,6 +219,9 @@ void Engine::apply(const Plan& plan, const lanes::StepOutput& output) {
     cache_.append(*generation.sequence,
                   std::span(generation.history).subspan(begin, part.row_count));
     if (!generation.first_token) generation.done.prefill_tokens += part.row_count;
+    const Request& request = generation.request;
+    if (request.on_prompt && begin < request.prompt.size())
+      request.on_prompt(begin + part.row_count, request.prompt.size());
     if (part.has_output) accept(generation, output.rows[next_output++]);
   }
 }

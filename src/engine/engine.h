@@ -48,6 +48,8 @@ struct Request {
   SamplerOptions sampler{};
   std::optional<uint32_t> max_tokens{};  // unset: until the turn ends
   std::vector<std::string> stops{};
+  // Tokens of the prompt known after each batch of it, and all; may be empty.
+  std::function<void(uint64_t done, uint64_t total)> on_prompt{};
   std::function<void(std::string_view)> on_text{};   // may be empty
   std::function<void(Result<Completion>)> on_end{};  // called exactly once
   std::function<bool()> is_cancelled{};              // may be empty; polled before every batch

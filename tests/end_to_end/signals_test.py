@@ -52,13 +52,15 @@ class SignalsTest(EndToEndTest):
         import json
 
         process = subprocess.Popen(
-            [PROGRAM, *self.run_endless("-p", "Hi", "--json")],
+            [PROGRAM, *self.run_endless("-p", "Hi", "--json", "-v")],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
             env=environment(),
         )
-        time.sleep(0.5)  # some tokens; without the wait the test is weaker, not wrong
+        while b"runs on" not in process.stderr.readline():
+            pass
+        time.sleep(0.1)  # some tokens; without the wait the test is weaker, not wrong
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=TIMEOUT_S)
         self.assertEqual((130, b""), (process.returncode, err))
@@ -66,8 +68,9 @@ class SignalsTest(EndToEndTest):
 
     def test_during_prefill(self):
         for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-            with Terminal(*self.run_endless("-f", self.long_prompt)) as terminal:
-                time.sleep(0.7)  # somewhere in the prefill
+            with Terminal(*self.run_endless("-v", "-f", self.long_prompt)) as terminal:
+                terminal.expect(rb"runs on")
+                time.sleep(0.3)  # somewhere in the prefill
                 started = time.monotonic()
                 terminal.send(number)
                 self.assert_ended(terminal, status)
@@ -174,13 +177,16 @@ class SignalsTest(EndToEndTest):
             self.assertGreater(len(first + rest), 200)
 
     def test_a_progress_bar_is_taken_away(self):
-        with Terminal(
-            "perplexity", "-m", self.endless, "-f", self.long_prompt, "-c", "20000"
-        ) as terminal:
-            terminal.expect(rb"Perplexity \[[= ]+\] +\d+ %")
-            terminal.type(CTRL_C)
-            self.assert_ended(terminal, 130)
-            self.assertRegex(terminal.shown, rb"\r\x1b\[K[^\r]*qualia: Perplexity is cancelled")
+        perplexity = ("perplexity", "-m", self.endless, "-f", self.long_prompt, "-c", "20000")
+        for arguments, label in (
+            (perplexity, rb"Perplexity"),
+            (self.run_endless("-f", self.long_prompt), rb"Reading the prompt"),
+        ):
+            with Terminal(*arguments) as terminal:
+                terminal.expect(label + rb" \[[= ]+\] +\d+ %")
+                terminal.type(CTRL_C)
+                self.assert_ended(terminal, 130)
+                self.assertRegex(terminal.shown, rb"%(\^C)?\r\x1b\[K[^%]*(cancelled|stopped)")
 
 
 if __name__ == "__main__":
