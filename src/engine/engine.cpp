@@ -287,30 +287,25 @@ Result<void> Engine::score(std::span<const TokenId> tokens, uint32_t first_outpu
   constexpr uint32_t kLogitRowsMax = 64;
   const uint32_t chunk =
       std::max<uint32_t>(std::min(lane_->resident().batch_rows, kLogitRowsMax), 1);
-  const KvCache::Handle sequence = cache_.begin({});
-  const auto run = [&]() -> Result<void> {
-    for (uint32_t begin = 0; begin < tokens.size(); begin += chunk) {
-      const auto part = tokens.subspan(begin, std::min<size_t>(chunk, tokens.size() - begin));
-      QUALIA_TRY(cache_.make_room(sequence, static_cast<uint32_t>(part.size())));
-      std::vector<Row> rows(part.size());
-      for (uint32_t i = 0; i < rows.size(); ++i)
-        rows[i] = {.token = part[i],
-                   .position = begin + i,
-                   .output = begin + i >= first_output ? kind : RowOutputKind::none};
-      const lanes::SequenceView view{.pages = sequence->pages};
-      QUALIA_ASSIGN(const lanes::StepOutput output,
-                    lane_->forward({.rows = rows, .sequences = std::span(&view, 1)}));
-      cache_.append(sequence, part);
-      for (size_t i = 0; i < output.rows.size(); ++i) {
-        const size_t skipped = part.size() - output.rows.size();
-        QUALIA_TRY(visit(begin + static_cast<uint32_t>(skipped + i), output.rows[i]));
-      }
-    }
-    return {};
-  };
-  Result<void> result = run();
-  cache_.drop(sequence);
-  return result;
+  const ScopedSequence scoped(cache_);
+  const KvCache::Handle sequence = *scoped;
+  for (uint32_t begin = 0; begin < tokens.size(); begin += chunk) {
+    const auto part = tokens.subspan(begin, std::min<size_t>(chunk, tokens.size() - begin));
+    QUALIA_TRY(cache_.make_room(sequence, static_cast<uint32_t>(part.size())));
+    std::vector<Row> rows(part.size());
+    for (uint32_t i = 0; i < rows.size(); ++i)
+      rows[i] = {.token = part[i],
+                 .position = begin + i,
+                 .output = begin + i >= first_output ? kind : RowOutputKind::none};
+    const lanes::SequenceView view{.pages = sequence->pages};
+    QUALIA_ASSIGN(const lanes::StepOutput output,
+                  lane_->forward({.rows = rows, .sequences = std::span(&view, 1)}));
+    cache_.append(sequence, part);
+    const size_t skipped = part.size() - output.rows.size();
+    for (size_t i = 0; i < output.rows.size(); ++i)
+      QUALIA_TRY(visit(begin + static_cast<uint32_t>(skipped + i), output.rows[i]));
+  }
+  return {};
 }
 
 }  // namespace qualia::engine

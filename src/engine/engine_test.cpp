@@ -195,6 +195,19 @@ TEST_F(EngineTest, PerplexityCountsWholeWindowsOnly) {
             ErrorCode::invalid_argument);
 }
 
+TEST_F(EngineTest, ScoringGivesItsPagesBackWhicheverWayItEnds) {
+  const std::vector<TokenId> tokens(150, 5);
+  const uint32_t free_pages = engine_->cache().free_pages();
+  lane_->poison = 5;
+  EXPECT_EQ(evaluate_logits(*engine_, tokens, 1, 1).error().code, ErrorCode::numeric);
+  lane_->poison.reset();
+  const auto throwing = [](uint32_t, const lanes::RowOutput&) -> Result<void> { throw 1; };
+  EXPECT_THROW((void)engine_->score(tokens, 0, lanes::RowOutputKind::argmax, throwing), int);
+  lane_->fail_next = true;
+  EXPECT_FALSE(measure_speed(*engine_, {.prompt_tokens = 20}, {}).has_value());
+  EXPECT_EQ(engine_->cache().free_pages(), free_pages);
+}
+
 TEST_F(EngineTest, BenchNamesItsTestsAsLlamaBenchDoes) {
   const auto rows = measure_speed(
       *engine_, {.prompt_tokens = 30, .generated_tokens = 4, .depth = 10, .repetitions = 2}, {});

@@ -64,4 +64,19 @@ class KvCache {
   std::list<Sequence> sequences_;  // least recently used first; a list keeps handles valid
 };
 
+// A sequence that is dropped with its scope, whichever way it is left.
+class ScopedSequence {
+ public:
+  explicit ScopedSequence(KvCache& cache) : cache_(cache), sequence_(cache.begin({})) {}
+  ~ScopedSequence() { cache_.drop(sequence_); }
+  ScopedSequence(const ScopedSequence&) = delete;
+  ScopedSequence& operator=(const ScopedSequence&) = delete;
+
+  KvCache::Handle operator*() const { return sequence_; }
+
+ private:
+  KvCache& cache_;
+  KvCache::Handle sequence_;
+};
+
 }  // namespace qualia::engine

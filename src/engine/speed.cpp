@@ -30,16 +30,12 @@ class SpeedRun {
  private:
   template <typename Body>
   Result<double> timed(const Body& body) {
-    sequence_ = engine_.cache().begin({});
-    const auto run = [&]() -> Result<double> {
-      QUALIA_TRY(feed(depth_, RowOutputKind::none));
-      const auto start = std::chrono::steady_clock::now();
-      QUALIA_TRY(body());
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
-    Result<double> seconds = run();
-    engine_.cache().drop(sequence_);
-    return seconds;
+    const ScopedSequence scoped(engine_.cache());
+    sequence_ = *scoped;
+    QUALIA_TRY(feed(depth_, RowOutputKind::none));
+    const auto start = std::chrono::steady_clock::now();
+    QUALIA_TRY(body());
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
   // `count` random tokens in batches; the last row has output `last`.
