@@ -21,8 +21,11 @@ OnText ReplyPrinter::on_text() {
 
 std::string summary_line(const Model& model, const Reply& reply) {
   const Timings& timings = reply.timings;
-  std::string line =
-      fmt::format("{}: {} prompt tokens", model.path().winning_circuit, reply.prompt_tokens);
+  std::string line = model.path().winning_circuit + ": ";
+  if (reply.finish_reason == FinishReason::cancelled && reply.completion_tokens == 0)
+    return line +
+           fmt::format("{} of {} prompt tokens", timings.prefill_tokens, reply.prompt_tokens);
+  line += fmt::format("{} prompt tokens", reply.prompt_tokens);
   if (timings.prefill_tokens < reply.prompt_tokens)
     line += fmt::format(" ({} known)", reply.prompt_tokens - timings.prefill_tokens);
   if (timings.prefill_ms > 0) line += fmt::format(" at {:.1f} tok/s", timings.prefill_tok_s());

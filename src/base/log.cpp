@@ -69,7 +69,15 @@ void set_log_level(LogLevel level) { sink().set_level(to_spdlog(level)); }
 bool log_enabled(LogLevel level) { return sink().should_log(to_spdlog(level)); }
 
 void log_line(LogLevel level, std::string_view message) {
-  sink().log(to_spdlog(level), spdlog::string_view_t(message.data(), message.size()));
+  std::string line;
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F)
+      line += fmt::format("\\x{:02x}", byte);
+    else
+      line += c;
+  }
+  sink().log(to_spdlog(level), spdlog::string_view_t(line.data(), line.size()));
 }
 
 }  // namespace qualia

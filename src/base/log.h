@@ -20,6 +20,7 @@ Result<LogLevel> parse_log_level(std::string_view text);
 // Default: warn.
 void set_log_level(LogLevel level);
 bool log_enabled(LogLevel level);
+// Control characters (of a file's name, say) become escapes: a message stays one line.
 void log_line(LogLevel level, std::string_view message);
 
 template <typename... Args>

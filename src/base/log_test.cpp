@@ -59,5 +59,11 @@ TEST_F(Log, WritesToStandardErrorOnly) {
   EXPECT_THAT(err, ::testing::Not(HasSubstr("unseen")));
 }
 
+TEST_F(Log, KeepsAMessageOnOneLineWhateverItHolds) {
+  ::testing::internal::CaptureStderr();
+  log(LogLevel::warn, "'{}'", "a\nb\x1b[31mc\x7F é");
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("'a\\x0ab\\x1b[31mc\\x7f é'\n"));
+}
+
 }  // namespace
 }  // namespace qualia

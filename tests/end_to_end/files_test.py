@@ -38,6 +38,9 @@ class OddNamesTest(EndToEndTest):
                     self.assert_done(done)
                     self.assert_done(run("inspect", "--json", "--", model, cwd=folder))
                     self.assert_done(run("tokenize", "-m", model, "x", cwd=folder))
+                    told = run("run", "-m", model, "-p", "x", "-n", "1", "-vv", cwd=folder).err
+                    for line in told.splitlines():
+                        self.assertTrue(line.startswith("qualia: "), told)
             os.remove(path)
 
     def test_an_error_about_an_odd_name_stays_one_line(self):
