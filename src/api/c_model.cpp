@@ -11,11 +11,12 @@ using namespace qualia::api;
 
 namespace {
 
-constexpr qualia_model_options kDefaults{
+constexpr qualia_model_options kModelDefaults{
     sizeof(qualia_model_options), nullptr, nullptr, 0, 0, QUALIA_KV_AUTOMATIC,
     QUALIA_PRECISION_AUTOMATIC,   nullptr, nullptr};
 // Stays as it is when fields are added.
-constexpr size_t kFirstBytes = offsetof(qualia_model_options, progress_user_data) + sizeof(void*);
+constexpr size_t kModelOptionsFirstBytes =
+    offsetof(qualia_model_options, progress_user_data) + sizeof(void*);
 
 constexpr std::array kKvTypes{KvType::automatic, KvType::int8, KvType::f16, KvType::f32};
 constexpr std::array<std::optional<Precision>, 4> kPrecisions{std::nullopt, Precision::fast,
@@ -27,9 +28,9 @@ Result<T> pick(const std::array<T, n>& values, int32_t index, const char* name) 
   return invalid_argument("Option '{}' is {} (0 to {}).", name, index, n - 1);
 }
 
-Result<ModelOptions> to_options(const qualia_model_options* given) {
+Result<ModelOptions> to_model_options(const qualia_model_options* given) {
   QUALIA_ASSIGN(const qualia_model_options from,
-                read_growing(given, kDefaults, kFirstBytes, "options"));
+                read_growing(given, kModelDefaults, kModelOptionsFirstBytes, "options"));
   ModelOptions options;
   options.lane = text_or_empty(from.lane);
   options.backend = text_or_empty(from.backend);
@@ -47,7 +48,7 @@ Result<ModelOptions> to_options(const qualia_model_options* given) {
 }  // namespace
 
 void qualia_model_options_init(qualia_model_options* options, size_t struct_size) {
-  init_growing(options, kDefaults, struct_size);
+  init_growing(options, kModelDefaults, struct_size);
 }
 
 qualia_status qualia_model_load(const qualia_runtime* runtime, const char* path,
@@ -57,7 +58,7 @@ qualia_status qualia_model_load(const qualia_runtime* runtime, const char* path,
     QUALIA_TRY(need(runtime, "runtime"));
     QUALIA_TRY(need(path, "path"));
     QUALIA_TRY(need(model, "model"));
-    QUALIA_ASSIGN(const ModelOptions wanted, to_options(options));
+    QUALIA_ASSIGN(const ModelOptions wanted, to_model_options(options));
     QUALIA_ASSIGN(Model loaded, Model::load(runtime->runtime, path, wanted));
     *model = new qualia_model{std::move(loaded), path};
     return {};

@@ -10,7 +10,7 @@ using namespace qualia::api;
 
 namespace {
 
-qualia_generate_options make_defaults() {
+qualia_generate_options generate_defaults() {
   const SamplingOptions sampling;
   const GenerateOptions generate;
   qualia_generate_options defaults{};
@@ -28,11 +28,12 @@ qualia_generate_options make_defaults() {
 }
 
 // Stays as it is when fields are added.
-constexpr size_t kFirstBytes = offsetof(qualia_generate_options, logit_bias_count) + sizeof(size_t);
+constexpr size_t kGenerateOptionsFirstBytes =
+    offsetof(qualia_generate_options, logit_bias_count) + sizeof(size_t);
 
-Result<GenerateOptions> to_options(const qualia_generate_options* given) {
+Result<GenerateOptions> to_generate_options(const qualia_generate_options* given) {
   QUALIA_ASSIGN(const qualia_generate_options from,
-                read_growing(given, make_defaults(), kFirstBytes, "options"));
+                read_growing(given, generate_defaults(), kGenerateOptionsFirstBytes, "options"));
   GenerateOptions options;
   options.sampling = {.temperature = from.temperature,
                       .top_k = from.top_k,
@@ -92,7 +93,7 @@ Result<void> make_reply(const qualia_session* session, const qualia_generate* ge
   QUALIA_TRY(need(session, "session"));
   QUALIA_TRY(need(reply, "reply"));
   const qualia_generate how = generate ? *generate : qualia_generate{};
-  QUALIA_ASSIGN(const GenerateOptions options, to_options(how.options));
+  QUALIA_ASSIGN(const GenerateOptions options, to_generate_options(how.options));
   Watch watch(how);
   QUALIA_ASSIGN(Reply made, run(options, watch.on_text(), watch.is_cancelled()));
   *reply = new qualia_reply{std::move(made)};
@@ -107,7 +108,7 @@ static_assert(static_cast<int>(FinishReason::cancelled) == QUALIA_FINISH_CANCELL
 }  // namespace
 
 void qualia_generate_options_init(qualia_generate_options* options, size_t struct_size) {
-  init_growing(options, make_defaults(), struct_size);
+  init_growing(options, generate_defaults(), struct_size);
 }
 
 qualia_status qualia_session_create(const qualia_model* model, qualia_session** session,
