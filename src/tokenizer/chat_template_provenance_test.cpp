@@ -61,8 +61,7 @@ TEST(JinjaProvenance, IsExactThroughOperatorsAndTextFunctions) {
   };
   for (const auto& [expression, expected] : cases) {
     std::string source = expression;
-    for (size_t at = 0; (at = source.find('$', at)) != std::string::npos;)
-      source.replace(at, 1, "c");
+    std::ranges::replace(source, '$', 'c');
     source = "{% set c = messages[0].content %}{{ " + source + " }}";
     EXPECT_EQ(untrusted_of(source, " a<x>b "), expected) << expression;
   }
