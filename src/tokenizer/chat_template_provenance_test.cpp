@@ -1,6 +1,7 @@
 // Which bytes of a prompt came from messages.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <random>
 
 #include "tokenizer/template_test_data.h"
