@@ -36,7 +36,7 @@ class DefaultModelTest(EndToEndTest):
         # The model by the user's own cache; nothing of ours is written there.
         cache = self.folder()
         (cache / "models").symlink_to(CACHE / "models")
-        self.env = environment(TERM="xterm", QUALIA_CACHE_DIR=str(cache))
+        self.env = environment(TERM="xterm", QUALIA_CACHE_DIR=str(cache), QUALIA_THREADS=None)
 
     def test_it_knows_the_capital_of_france_and_starts_within_five_seconds(self):
         question = "What is the capital of France?"

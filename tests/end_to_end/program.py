@@ -42,8 +42,9 @@ class Done:
 
 
 def environment(**more):
-    """A bare environment: no variable of qualia's, and a home that holds no model."""
-    plain = {"PATH": os.environ["PATH"], "HOME": "/dev/null", **more}
+    """A bare environment: a home that holds no model, and one thread: tiny models need no more,
+    and on a busy machine threads that wait for each other are slow."""
+    plain = {"PATH": os.environ["PATH"], "HOME": "/dev/null", "QUALIA_THREADS": "1", **more}
     for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
         if name in os.environ:
             plain[name] = os.environ[name]
@@ -99,7 +100,7 @@ class Terminal:
         self.shown = b""
         self.process = subprocess.Popen(
             [*(wrapper or [PROGRAM]), *arguments],
-            env=env or environment(TERM="xterm"),
+            env=env or environment(TERM="xterm", QUALIA_THREADS="2"),
             stdin=self.slave,
             stdout=self.slave,
             stderr=self.slave if stderr is None else stderr,
