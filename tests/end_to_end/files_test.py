@@ -34,13 +34,12 @@ class OddNamesTest(EndToEndTest):
             shutil.copy(MODEL, path)
             for model in (path, os.fsencode(name)):
                 with self.subTest(model=model):
-                    done = run("run", "-m", model, "-p", "x", "-n", "1", "--json", cwd=folder)
+                    done = run("run", "-m", model, "-p", "x", "-n", "1", "-vv", cwd=folder)
                     self.assert_done(done)
+                    for line in done.err.splitlines():
+                        self.assertTrue(line.startswith("qualia: "), done)
                     self.assert_done(run("inspect", "--json", "--", model, cwd=folder))
                     self.assert_done(run("tokenize", "-m", model, "x", cwd=folder))
-                    told = run("run", "-m", model, "-p", "x", "-n", "1", "-vv", cwd=folder).err
-                    for line in told.splitlines():
-                        self.assertTrue(line.startswith("qualia: "), told)
             os.remove(path)
 
     def test_an_error_about_an_odd_name_stays_one_line(self):
