@@ -153,6 +153,32 @@ class SignalsTest(EndToEndTest):
                     self.assert_ended(terminal, status)
                     self.assertLess(time.monotonic() - started, 10, arguments)
 
+    def test_while_the_default_model_is_fetched(self):
+        # A python3 of our own stands in for pip: its download never ends.
+        for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            folder = self.folder()
+            (folder / "bin").mkdir()
+            started = folder / "started"
+            python = folder / "bin/python3"
+            python.write_text(
+                f'#!/bin/sh\n[ "$3" = download ] || exit 0\n: > {started}\nexec sleep 600\n'
+            )
+            python.chmod(0o755)
+            env = environment(
+                TERM="xterm",
+                PATH=f"{folder}/bin:{environment()['PATH']}",
+                QUALIA_CACHE_DIR=str(folder / "cache"),
+            )
+            with Terminal("run", "-p", "Hi", env=env) as terminal:
+                deadline = time.monotonic() + TIMEOUT_S
+                while not started.exists() and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                terminal.send(number)  # to the program alone; it ends its child
+                self.assert_ended(terminal, status)
+                self.assertIn(b"cancelled", terminal.shown)
+            left = [path.name for path in (folder / "cache/models").iterdir()]
+            self.assertEqual([".fetch.lock"], left)
+
     def test_ignored_signals_stay_ignored(self):
         # nohup and a shell's background jobs count on it.
         for name, number in (("INT", signal.SIGINT), ("HUP", signal.SIGHUP)):
