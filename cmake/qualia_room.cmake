@@ -1,11 +1,15 @@
-# qualia_room(NAME <room> USES <rooms...> [LINKS <third-party targets...>])
+# qualia_room(NAME <room> USES <rooms...> [LINKS <third-party targets...>] [SEPARATE])
 #
 # One room of the house (see src/LAYERS): every *.cpp of the folder becomes the static library
 # qualia_<room>; *_test.cpp become the test program qualia_<room>_test; *_bench.cpp the benchmark
 # qualia_<room>_bench. A room may include only itself and the rooms under USES; the tidy test holds
 # both USES and every #include against src/LAYERS.
+#
+# The presets release, asan and tsan compile a room in batches of files (unity builds), which takes
+# about a third of the time; so names in anonymous namespaces are unique within a room. SEPARATE
+# compiles each file by itself, for rooms whose variants repeat names (kernels by instruction set).
 function(qualia_room)
-  cmake_parse_arguments(ROOM "" "NAME" "USES;LINKS" ${ARGN})
+  cmake_parse_arguments(ROOM "SEPARATE" "NAME" "USES;LINKS" ${ARGN})
   string(REPLACE "/" "_" target ${ROOM_NAME})
   set(target qualia_${target})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
@@ -19,6 +23,9 @@ function(qualia_room)
   if(sources)
     add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PRIVATE qualia_flags)
+    if(ROOM_SEPARATE)
+      set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+    endif()
   else()
     add_library(${target} INTERFACE)
     set(kind INTERFACE)
@@ -40,28 +47,20 @@ function(qualia_room)
   endif()
 endfunction()
 
-# Test code itself is not optimised under a sanitizer: that halves its compile time there.
+# Test code needs no speed: compiling it costs more than running it.
 add_library(qualia_test_flags INTERFACE)
 target_link_libraries(qualia_test_flags INTERFACE qualia_flags)
+if(QUALIA_SANITIZE)
+  target_compile_options(qualia_test_flags INTERFACE -O0)
+else()
+  target_compile_options(qualia_test_flags INTERFACE $<$<CONFIG:Release>:-O1>)
+endif()
 # g++ 12 sees std::string overflow its own short buffer in inlined tests (GCC bug 105329).
 target_compile_options(qualia_test_flags INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
-if(QUALIA_SANITIZE)
-  target_compile_options(qualia_test_flags INTERFACE -O0)
-endif()
 
 if(QUALIA_TESTS)
   add_custom_target(qualia_tests)
-endif()
-# Reading GoogleTest's headers takes 1.5 s a source file, half of a test's compile time (measured on
-# a 2-core machine). A program of its own owns the precompiled header, because test programs are
-# compiled with its flags (-fPIE) and a library is not.
-if(QUALIA_TESTS AND QUALIA_TEST_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/test_pch.cpp CONTENT "int main() {}\n")
-  add_executable(qualia_test_pch EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/generated/test_pch.cpp)
-  target_link_libraries(qualia_test_pch PRIVATE
-    qualia_test_flags GTest::gtest GTest::gmock fmt::fmt spdlog::spdlog tl::expected)
-  target_precompile_headers(qualia_test_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
 endif()
 
 # qualia_test(NAME <program> SOURCES <files...> USES <targets...> [ROOM <room>] [LABEL <label>])
@@ -77,9 +76,6 @@ function(qualia_test)
   add_executable(${TEST_NAME} ${TEST_SOURCES})
   target_link_libraries(${TEST_NAME} PRIVATE
     qualia_test_flags ${TEST_USES} qualia_test_support GTest::gtest_main GTest::gmock)
-  if(TARGET qualia_test_pch)
-    target_precompile_headers(${TEST_NAME} REUSE_FROM qualia_test_pch)
-  endif()
   add_dependencies(qualia_tests ${TEST_NAME})
   set(label unit)
   if(TEST_LABEL)
