@@ -30,8 +30,8 @@ build/%/build.ninja: CMakePresets.json
 build: packages build/release/build.ninja  ## builds the program: build/release/bin/qualia
 	@cmake --build --preset release --target qualia-program
 
-run: build model  ## builds, fetches the default model once, and asks it PROMPT
-	@$(PROGRAM) run -p "$$PROMPT"
+run: build model  ## builds, fetches the default model once, and asks it PROMPT (greedily)
+	@$(PROGRAM) run --temp 0 -p "$$PROMPT"
 
 test: packages  ## builds and runs the tests: release, then address and thread sanitizers
 	@rm -f $(LEDGER)

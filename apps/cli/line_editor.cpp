@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <clocale>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <cwchar>
 #include <utility>
@@ -82,6 +83,16 @@ char* show_prompt(EditLine* editor) {
   return static_cast<std::string*>(data)->data();
 }
 
+// A bundle carries the descriptions of common terminals, for machines that have none. The empty
+// entry before the colon stands for the system's own places, which come first.
+void offer_bundled_terminals() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto folder = program.parent_path().parent_path() / "share" / "terminfo";
+  if (!error && std::filesystem::is_directory(folder, error))
+    ::setenv("TERMINFO_DIRS", (":" + folder.string()).c_str(), 0);
+}
+
 }  // namespace
 
 LineEditor::LineEditor(std::string prompt, std::optional<std::filesystem::path> history_file)
@@ -89,6 +100,7 @@ LineEditor::LineEditor(std::string prompt, std::optional<std::filesystem::path> 
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDOUT_FILENO) != 1) return;
   // libedit drops what is not ASCII without a UTF-8 character type; numbers stay in the C locale.
   std::setlocale(LC_CTYPE, "C.UTF-8");
+  offer_bundled_terminals();
   terminal_ = std::make_unique<Terminal>();
   terminal_->prompt = std::move(prompt);
   terminal_->editor = el_init("qualia", stdin, stdout, stderr);
