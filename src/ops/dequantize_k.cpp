@@ -60,7 +60,10 @@ void dequantize_block(const BlockQ3_K& block, float* out) noexcept {
   }
 }
 
-void dequantize_block(const BlockQ4_K& block, float* out) noexcept {
+// What Q4_K and Q5_K share: eight groups of 32 with a packed scale and min each, the low four bits
+// of a code in a nibble of qs; high_bits(group, i) gives what stands above them.
+template <typename Block, typename HighBits>
+void dequantize_scale_min(const Block& block, float* out, const HighBits& high_bits) noexcept {
   const float d = f16_to_f32(block.d);
   const float dmin = f16_to_f32(block.dmin);
   for (size_t group = 0; group < 8; ++group, out += 32) {
@@ -70,25 +73,19 @@ void dequantize_block(const BlockQ4_K& block, float* out) noexcept {
     const uint8_t* qs = block.qs + group / 2 * 32;
     const uint32_t shift = static_cast<uint32_t>(group % 2 * 4);
     for (size_t i = 0; i < 32; ++i) {
-      out[i] = scale * static_cast<float>(qs[i] >> shift & 0x0F) - min;
+      const int32_t code = (qs[i] >> shift & 0x0F) | high_bits(group, i);
+      out[i] = scale * static_cast<float>(code) - min;
     }
   }
 }
 
+void dequantize_block(const BlockQ4_K& block, float* out) noexcept {
+  dequantize_scale_min(block, out, [](size_t, size_t) { return 0; });
+}
+
 void dequantize_block(const BlockQ5_K& block, float* out) noexcept {
-  const float d = f16_to_f32(block.d);
-  const float dmin = f16_to_f32(block.dmin);
-  for (size_t group = 0; group < 8; ++group, out += 32) {
-    const ScaleMin packed = unpack_scale_min(block.scales, group);
-    const float scale = d * static_cast<float>(packed.scale);
-    const float min = dmin * static_cast<float>(packed.min);
-    const uint8_t* qs = block.qs + group / 2 * 32;
-    const uint32_t shift = static_cast<uint32_t>(group % 2 * 4);
-    for (size_t i = 0; i < 32; ++i) {
-      const int32_t code = (qs[i] >> shift & 0x0F) | (block.qh[i] >> group & 1) << 4;
-      out[i] = scale * static_cast<float>(code) - min;
-    }
-  }
+  dequantize_scale_min(
+      block, out, [&block](size_t group, size_t i) { return (block.qh[i] >> group & 1) << 4; });
 }
 
 void dequantize_block(const BlockQ6_K& block, float* out) noexcept {
