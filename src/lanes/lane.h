@@ -4,10 +4,10 @@
 // Callers prove arguments: pages exist, positions fit their pages, tokens are below the vocabulary
 // size. Everything fallible returns Result; a lost device is ErrorCode::device_lost.
 //
-// KV memory lives in pages of kPagePositions positions, for all layers. A sequence is a list of page
-// ids, owned by the engine: position p lies in pages[p / kPagePositions]. Two sequences may share
-// pages (a common prefix); a page is written only by a row whose sequence lists it at that place, and
-// the engine copies a shared page before writing to it.
+// KV memory lives in pages of kPagePositions positions, for all layers. A sequence is a list of
+// page ids, owned by the engine: position p lies in pages[p / kPagePositions]. Two sequences may
+// share pages (a common prefix); a page is written only by a row whose sequence lists it at that
+// place, and the engine copies a shared page before writing to it.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ enum class RowOutputKind : uint8_t { none, argmax, top_k, logits };
 
 inline constexpr uint32_t kNoFeedback = 0xFFFFFFFF;
 
-// One token of one sequence. Rows of a sequence come in ascending, consecutive positions; a row sees
-// the KV of every position up to its own, those of earlier rows of the same batch included.
+// One token of one sequence. Rows of a sequence come in ascending, consecutive positions; a row
+// sees the KV of every position up to its own, those of earlier rows of the same batch included.
 struct Row {
   TokenId token = 0;
   uint32_t sequence = 0;  // index into Batch::sequences
@@ -93,7 +93,8 @@ class LaneModel {
 
   virtual const ResidentReport& resident() const = 0;
 
-  // Makes page ids 0 .. page_count - 1 usable; never shrinks. Errors: out_of_memory with both sizes.
+  // Makes page ids 0 .. page_count - 1 usable; never shrinks. Errors: out_of_memory with both
+  // sizes.
   virtual Result<void> reserve_pages(uint32_t page_count) = 0;
   virtual Result<void> copy_page(PageId from, PageId to) = 0;
 
