@@ -32,7 +32,14 @@
   X(bf16, f32, isa)                 \
   X(f32, f32, isa)
 
+#if defined(__x86_64__)
+#define QUALIA_PRODUCTS_OF_THIS_MACHINE(X) \
+  QUALIA_INT8_PRODUCTS(X, avx2)            \
+  QUALIA_INT8_PRODUCTS(X, avx_vnni)        \
+  QUALIA_INT8_PRODUCTS(X, avx512)
+#else
 #define QUALIA_PRODUCTS_OF_THIS_MACHINE(X)
+#endif
 
 #define QUALIA_PRODUCTS(X)          \
   QUALIA_INT8_PRODUCTS(X, portable) \
