@@ -36,7 +36,9 @@
 #define QUALIA_PRODUCTS_OF_THIS_MACHINE(X) \
   QUALIA_INT8_PRODUCTS(X, avx2)            \
   QUALIA_INT8_PRODUCTS(X, avx_vnni)        \
-  QUALIA_INT8_PRODUCTS(X, avx512)
+  QUALIA_INT8_PRODUCTS(X, avx512)          \
+  QUALIA_F32_PRODUCTS(X, avx2)             \
+  QUALIA_F32_PRODUCTS(X, avx512)
 #else
 #define QUALIA_PRODUCTS_OF_THIS_MACHINE(X)
 #endif
