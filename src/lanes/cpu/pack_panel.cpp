@@ -97,16 +97,39 @@ void pack_integer_row(const TensorView& source, PackedFormat format, size_t sour
   }
 }
 
-void pack_float_row(const TensorView& source, PackedFormat format, size_t source_row,
-                    std::byte* panel, size_t row) {
-  const PackedFormatInfo& info = packed_format_info(format);
-  const size_t element_bytes = info.code_bits / 8;
-  const std::byte* bytes = source.row(source_row).data();
+// Elements as bits: up to 16 rows, transposed block by block, so that writes are contiguous.
+template <typename Element>
+void pack_float_rows(const TensorView& source, PackedFormat format, size_t first_row, size_t rows,
+                     std::byte* panel) {
   const size_t k = source.shape.columns();
-  for (size_t i = 0; i < k; ++i) {
-    const size_t index = code_index(format, row, i % kBlockColumns);
-    std::memcpy(panel + i / kBlockColumns * info.block_bytes() + index * element_bytes,
-                bytes + i * element_bytes, element_bytes);
+  std::byte* block = panel;
+  for (size_t begin = 0; begin < k; begin += kBlockColumns) {
+    const size_t count = std::min(kBlockColumns, k - begin);
+    Element in[kPanelRows][kBlockColumns] = {};
+    Element out[kBlockColumns * kPanelRows];
+    for (size_t row = 0; row < rows; ++row) {
+      std::memcpy(in[row], source.row(first_row + row).data() + begin * sizeof(Element),
+                  count * sizeof(Element));
+    }
+    for (size_t column = 0; column < kBlockColumns; ++column) {
+      for (size_t row = 0; row < kPanelRows; ++row) {
+        out[code_index(format, row, column)] = in[row][column];
+      }
+    }
+    std::memcpy(block, out, sizeof(out));
+    block += sizeof(out);
+  }
+}
+
+void pack_floats(const TensorView& source, PackedFormat format, size_t first_row, size_t rows,
+                 std::byte* panel) {
+  switch (format) {
+    case PackedFormat::f32:
+      return pack_float_rows<uint32_t>(source, PackedFormat::f32, first_row, rows, panel);
+    case PackedFormat::bf16:
+      return pack_float_rows<uint16_t>(source, PackedFormat::bf16, first_row, rows, panel);
+    default:
+      return pack_float_rows<uint16_t>(source, PackedFormat::f16, first_row, rows, panel);
   }
 }
 
@@ -130,13 +153,12 @@ void pack_panel(const TensorView& source, PackedFormat format, size_t first_row,
                 float* row_factors) noexcept {
   if (row_factors != nullptr) std::fill_n(row_factors, kPanelRows, 1.0F);
   const size_t rows = std::min(kPanelRows, static_cast<size_t>(source.shape.rows()) - first_row);
+  if (!packed_format_info(format).is_integer()) {
+    return pack_floats(source, format, first_row, rows, panel);
+  }
   for (size_t row = 0; row < rows; ++row) {
-    if (packed_format_info(format).is_integer()) {
-      pack_integer_row(source, format, first_row + row, panel, row,
-                       row_factors == nullptr ? nullptr : row_factors + row);
-    } else {
-      pack_float_row(source, format, first_row + row, panel, row);
-    }
+    pack_integer_row(source, format, first_row + row, panel, row,
+                     row_factors == nullptr ? nullptr : row_factors + row);
   }
 }
 

@@ -23,21 +23,25 @@ struct Weights {
     }
   }
 
-  // Column k of the block.
-  QUALIA_INLINE typename Vector::F column(const std::byte* block, size_t first_row,
-                                          size_t k) const noexcept {
+  // A row's step within a column: 2 bytes of f16, else 4 (bytes or nibbles of four k, a pair of
+  // bf16).
+  static constexpr size_t kRowBytes = kFormat == PackedFormat::f16 ? 2 : 4;
+
+  // Column k of the block; `codes` is the place of the vector's first row.
+  QUALIA_INLINE typename Vector::F column(const std::byte* codes, size_t k) const noexcept {
+    constexpr size_t kColumnBytes = kPanelRows * kRowBytes;
     const auto byte = static_cast<unsigned>(k % 4);
     if constexpr (kFormat == PackedFormat::f32) {
-      return Vector::load(reinterpret_cast<const float*>(block) + k * kPanelRows + first_row);
+      return Vector::load(reinterpret_cast<const float*>(codes + k * kColumnBytes));
     } else if constexpr (kFormat == PackedFormat::f16) {
-      return Vector::load_f16(block + (k * kPanelRows + first_row) * 2);
+      return Vector::load_f16(codes + k * kColumnBytes);
     } else if constexpr (kFormat == PackedFormat::bf16) {
-      return Vector::load_bf16(block + (k / 2 * kPanelRows + first_row) * 4, k % 2 != 0);
+      return Vector::load_bf16(codes + k / 2 * kColumnBytes, k % 2 != 0);
     } else if constexpr (kInfo.code_bits == 4) {
-      const std::byte* lanes = block + k % 16 / 4 * kCodeVectorBytes + first_row * 4;
+      const std::byte* lanes = codes + k % 16 / 4 * kCodeVectorBytes;
       return scaled(Vector::load_u4(lanes, 2 * byte + (k < 16 ? 0U : 1U), kOffset), k);
     } else {
-      return scaled(Vector::load_i8(block + k / 4 * kCodeVectorBytes + first_row * 4, byte), k);
+      return scaled(Vector::load_i8(codes + k / 4 * kCodeVectorBytes, byte), k);
     }
   }
 
@@ -60,15 +64,25 @@ struct Weights {
 template <PackedFormat kFormat, size_t kRows>
 QUALIA_INLINE void add_block(const std::byte* block, size_t first_row, const float* x,
                              size_t tile_stride, typename Vector::F* sums) noexcept {
+  constexpr size_t kTiles = (kRows + kTokenTile - 1) / kTokenTile;
+  const float* tiles[kTiles];
+  QUALIA_UNROLL
+  for (size_t tile = 0; tile < kTiles; ++tile) {
+    tiles[tile] = x + tile * tile_stride;
+    QUALIA_OPAQUE(tiles[tile]);
+  }
   Weights<kFormat> weights;
   weights.load_scales(block, first_row);
+  const std::byte* codes = block + first_row * Weights<kFormat>::kRowBytes;
+  QUALIA_OPAQUE(codes);
   typename Vector::F block_sums[kRows];
   QUALIA_UNROLL
   for (size_t k = 0; k < kBlockColumns; ++k) {
-    const typename Vector::F w = weights.column(block, first_row, k);
+    if (k % 4 == 0) QUALIA_RELOAD();
+    const typename Vector::F w = weights.column(codes, k);
     QUALIA_UNROLL
     for (size_t t = 0; t < kRows; ++t) {
-      const float value = x[t / kTokenTile * tile_stride + t % kTokenTile * kBlockColumns + k];
+      const float value = tiles[t / kTokenTile][t % kTokenTile * kBlockColumns + k];
       block_sums[t] = k == 0 ? Vector::mul(w, Vector::set(value))
                              : Vector::fma(w, Vector::set(value), block_sums[t]);
     }
@@ -83,11 +97,13 @@ template <PackedFormat kFormat, size_t kRows>
                                  const float* x, typename Vector::F* sums) noexcept {
   constexpr size_t kBlockBytes = packed_format_info(kFormat).block_bytes();
   const size_t tile_stride = blocks * kTokenTile * kBlockColumns;
+  const std::byte* block = panel;
   for (size_t b = 0; b < blocks; ++b) {
-    const std::byte* block = panel + b * kBlockBytes;
+    QUALIA_OPAQUE(block);
     if (first_row == 0) prefetch_ahead(block, kBlockBytes);
-    add_block<kFormat, kRows>(block, first_row, x + b * kTokenTile * kBlockColumns, tile_stride,
-                              sums);
+    add_block<kFormat, kRows>(block, first_row, x, tile_stride, sums);
+    block += kBlockBytes;
+    x += kTokenTile * kBlockColumns;
   }
 }
 

@@ -25,6 +25,9 @@ template <PackedFormat kFormat>
 struct Dots {
   static constexpr PackedFormatInfo kInfo = packed_format_info(kFormat);
   static constexpr bool kIsSigned = kInfo.code_bits == 8 && !kInfo.has_min;
+  // Rows of x whose dots the registers hold: where 16-bit sums and 32-bit dots are live together
+  // (two widenings a scale), only half a tile.
+  static constexpr size_t kTogether = kFormat == PackedFormat::q8_min ? 2 : kTokenTile;
   static constexpr size_t kDepth = kInfo.code_bits == 4 ? 8 : kFormat == PackedFormat::q8 ? 1 : 4;
 
   QUALIA_INLINE static __m256i prepare(__m256i codes) noexcept { return codes; }
@@ -62,7 +65,7 @@ struct Dots {
   QUALIA_INLINE static void add(const std::byte* codes, const ActivationBlock* x, size_t s,
                                 __m256i (&dots)[kCount][2]) noexcept {
     constexpr size_t kSteps = 8 / kInfo.scale_count;
-    const __m256i ones = _mm256_set1_epi16(1);
+    if constexpr (kDepth == 1) return add_widening<kCount, Codes>(codes, x, dots);
     QUALIA_UNROLL
     for (size_t begin = 0; begin < kSteps; begin += kDepth) {
       __m256i words[kCount][2];
@@ -72,16 +75,42 @@ struct Dots {
       }
       QUALIA_UNROLL
       for (size_t t = 0; t < kCount; ++t) {
-        const __m256i start = _mm256_set1_epi32(x[t].sum_times_minus_8);
         QUALIA_UNROLL
         for (size_t half = 0; half < 2; ++half) {
-          const __m256i wide = _mm256_madd_epi16(words[t][half], ones);
-          if (kFormat == PackedFormat::q4) {
-            dots[t][half] = _mm256_add_epi32(wide, start);
-          } else {
-            dots[t][half] = begin == 0 ? wide : _mm256_add_epi32(dots[t][half], wide);
-            QUALIA_PIN(dots[t][half]);
-          }
+          const __m256i wide = _mm256_madd_epi16(words[t][half], _mm256_set1_epi16(1));
+          dots[t][half] = begin == 0 ? wide : _mm256_add_epi32(dots[t][half], wide);
+          QUALIA_PIN(dots[t][half]);
+        }
+      }
+    }
+    if constexpr (kFormat == PackedFormat::q4) {
+      QUALIA_UNROLL
+      for (size_t t = 0; t < kCount; ++t) {
+        const __m256i offset = _mm256_set1_epi32(x[t].sum_times_minus_8);
+        dots[t][0] = _mm256_add_epi32(dots[t][0], offset);
+        dots[t][1] = _mm256_add_epi32(dots[t][1], offset);
+      }
+    }
+  }
+
+ private:
+  // Widens the products of every step.
+  template <size_t kCount, typename Codes>
+  QUALIA_INLINE static void add_widening(const std::byte* codes, const ActivationBlock* x,
+                                         __m256i (&dots)[kCount][2]) noexcept {
+    QUALIA_UNROLL
+    for (size_t p = 0; p < 8; ++p) {
+      const __m256i halves[2] = {Codes::load(codes, p, 0), Codes::load(codes, p, 1)};
+      QUALIA_UNROLL
+      for (size_t t = 0; t < kCount; ++t) {
+        int32_t four = 0;
+        __builtin_memcpy(&four, x[t].values + 4 * p, sizeof(four));
+        QUALIA_UNROLL
+        for (size_t half = 0; half < 2; ++half) {
+          const __m256i wide = _mm256_madd_epi16(pair_sums(halves[half], _mm256_set1_epi32(four)),
+                                                 _mm256_set1_epi16(1));
+          dots[t][half] = p == 0 ? wide : _mm256_add_epi32(dots[t][half], wide);
+          QUALIA_PIN(dots[t][half]);
         }
       }
     }

@@ -102,7 +102,8 @@ struct Block {
 
 // kRows rows of x (1, or whole tiles of four) with one panel; the first `valid` are stored.
 template <PackedFormat kFormat, size_t kRows>
-void multiply_rows(const ProductArguments& a, size_t panel, size_t first, size_t valid) noexcept {
+[[gnu::noinline]] void multiply_rows(const ProductArguments& a, size_t panel, size_t first,
+                                     size_t valid) noexcept {
   const std::byte* block = a.panel + panel * a.panel_bytes;
   const size_t tile_stride = a.blocks * kTokenTile;
   const ActivationBlock* x = a.int8 + first / kTokenTile * tile_stride + first % kTokenTile;
@@ -135,22 +136,32 @@ void multiply_rows(const ProductArguments& a, size_t panel, size_t first, size_t
   }
 }
 
+// Rows of x at once: scales and mins take registers from the sums.
+constexpr size_t rows_at_once(PackedFormat format) {
+  const PackedFormatInfo& info = packed_format_info(format);
+  const size_t scale_registers = info.scale_count * (info.has_min ? 2 : 1);
+  return scale_registers == 1 ? 16 : scale_registers == 2 ? 12 : 8;
+}
+
 template <PackedFormat kFormat>
 void multiply(const ProductArguments& a) noexcept {
+  constexpr size_t kRowsAtOnce = rows_at_once(kFormat);
   for (size_t panel = 0; panel < a.panel_count; ++panel) {
-    size_t first = 0;
-    for (; first + 16 <= a.m; first += 16) multiply_rows<kFormat, 16>(a, panel, first, 16);
-    const size_t rest = a.m - first;
-    if (rest > 12)
-      multiply_rows<kFormat, 16>(a, panel, first, rest);
-    else if (rest > 8)
-      multiply_rows<kFormat, 12>(a, panel, first, rest);
-    else if (rest > 4)
-      multiply_rows<kFormat, 8>(a, panel, first, rest);
-    else if (rest > 1)
-      multiply_rows<kFormat, 4>(a, panel, first, rest);
-    else if (rest == 1)
-      multiply_rows<kFormat, 1>(a, panel, first, 1);
+    for (size_t first = 0; first < a.m; first += kRowsAtOnce) {
+      const size_t rows = a.m - first < kRowsAtOnce ? a.m - first : kRowsAtOnce;
+      // No more tiles of x than there are.
+      if (kRowsAtOnce > 12 && rows > 12) {
+        multiply_rows<kFormat, kRowsAtOnce>(a, panel, first, rows);
+      } else if (kRowsAtOnce > 8 && rows > 8) {
+        multiply_rows < kFormat, kRowsAtOnce<12 ? kRowsAtOnce : 12>(a, panel, first, rows);
+      } else if (rows > 4) {
+        multiply_rows<kFormat, 8>(a, panel, first, rows);
+      } else if (rows > 1) {
+        multiply_rows<kFormat, 4>(a, panel, first, rows);
+      } else {
+        multiply_rows<kFormat, 1>(a, panel, first, rows);
+      }
+    }
   }
 }
 

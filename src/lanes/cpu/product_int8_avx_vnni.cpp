@@ -20,6 +20,8 @@ struct Dots {
   static constexpr PackedFormatInfo kInfo = packed_format_info(kFormat);
   static constexpr bool kIsSigned = kInfo.code_bits == 8 && !kInfo.has_min;
 
+  static constexpr size_t kTogether = kTokenTile;
+
   QUALIA_INLINE static __m256i prepare(__m256i codes) noexcept {
     if constexpr (!kIsSigned) return codes;
     return _mm256_xor_si256(codes, _mm256_set1_epi8(static_cast<char>(0x80)));

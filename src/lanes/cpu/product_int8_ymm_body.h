@@ -82,6 +82,8 @@ QUALIA_INLINE void add_products(const std::byte* codes, const Scales<kFormat>& s
   QUALIA_UNROLL
   for (size_t s = 0; s < kInfo.scale_count; ++s) {
     __m256i dots[kCount][2];
+    // The sums so far are in memory while the second half's dots fill the registers.
+    if (s != 0) QUALIA_RELOAD();
     Dots<kFormat>::template add<kCount, Codes>(codes, x, s, dots);
     QUALIA_UNROLL
     for (size_t t = 0; t < kCount; ++t) {
@@ -145,13 +147,17 @@ template <PackedFormat kFormat>
 template <PackedFormat kFormat>
 [[gnu::noinline]] void add_panel(const std::byte* block, size_t blocks, const ActivationBlock* x,
                                  size_t tiles, Workspace<kFormat>& work) noexcept {
+  constexpr size_t kTogether = Dots<kFormat>::kTogether;
   for (size_t b = 0; b < blocks; ++b) {
     prefetch_ahead(block, packed_format_info(kFormat).block_bytes());
     work.unpack(block);
     QUALIA_RELOAD();
     for (size_t tile = 0; tile < tiles; ++tile) {
-      add_products<kFormat, kTokenTile, UnpackedCodes>(
-          work.codes, work.scales, x + tile * blocks * kTokenTile, work.sums + tile * kTokenTile);
+      const ActivationBlock* tile_x = x + tile * blocks * kTokenTile;
+      for (size_t t = 0; t < kTokenTile; t += kTogether) {
+        add_products<kFormat, kTogether, UnpackedCodes>(work.codes, work.scales, tile_x + t,
+                                                        work.sums + tile * kTokenTile + t);
+      }
     }
     block += packed_format_info(kFormat).block_bytes();
     x += kTokenTile;
