@@ -4,7 +4,8 @@
 usage: check_spills.py [--all] OBJECT...
 
 An inner loop is the code from the target of a backward jump to that jump, with no other such loop
-inside, that multiplies vectors. A vector register that goes through the stack there is a spill: the
+inside, that multiplies vectors eight times or more (the loops that store a panel's 16 sums do it once
+or twice, and read them from where they lie). A vector register that goes through the stack there is a spill: the
 compiler ran out of registers. Prints a line for each loop with spills (--all: for every loop) and
 exits 1 if there is any. Needs objdump (binutils).
 """
@@ -16,6 +17,7 @@ FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(.*)$")
 JUMP = re.compile(r"^j\w+\s+(?:0x)?([0-9a-f]+)\b")
 MULTIPLIES = re.compile(r"^(?:\{vex\}\s+)?v(?:pdpbusd|pmaddubsw|fmadd|fnmadd|mulp)")
+MULTIPLIES_MIN = 8
 STACK = re.compile(r"\((?:%rsp|%rbp)")
 VECTOR = re.compile(r"%[xyz]mm\d")
 
@@ -56,7 +58,7 @@ def report(path, show_all):
         for first, last in inner_loops(body):
             loop = [text for address, text in body if first <= address <= last]
             multiplies = sum(bool(MULTIPLIES.match(text)) for text in loop)
-            if not multiplies:
+            if multiplies < MULTIPLIES_MIN:
                 continue
             on_stack = [text for text in loop if STACK.search(text)]
             spills = sum(bool(VECTOR.search(text)) for text in on_stack)

@@ -12,6 +12,7 @@
 #include "lanes/cpu/pack_panel.h"
 #include "lanes/cpu/pack_source.h"
 #include "lanes/cpu/product_test_support.h"
+#include "lanes/cpu/product_variants.h"
 #include "lanes/cpu/quantize_activations.h"
 #include "ops/dequantize.h"
 #include "ops/matmul.h"
@@ -218,6 +219,115 @@ TEST_P(Products, GiveTheSameBitsInAnyRangesOfPanels) {
       ASSERT_EQ(std::memcmp(parts.data(), whole.data(), whole.size() * sizeof(float)), 0)
           << isa_name(isa) << ", grain " << grain;
     }
+  }
+}
+
+// Codes and activations at their largest, where 16-bit sums come closest to overflowing.
+TEST_P(Products, HoldTheLargestCodesAndActivations) {
+  const DType dtype = GetParam();
+  const size_t k = round_to_block(64, dtype);
+  for (const unsigned byte : {0x00U, 0x80U, 0xFFU, 0x7FU}) {
+    SourceWeight weight = random_weight(dtype, 17, k, 25);
+    if (dtype_info(dtype).block_size == 1) return;
+    const size_t block_bytes = dtype_info(dtype).block_bytes;
+    for (size_t i = 0; i < weight.bytes.size(); ++i) {
+      const size_t in_block = i % block_bytes;
+      const bool is_scale = in_block < 4 || in_block + 4 >= block_bytes;
+      if (!is_scale) weight.bytes[i] = static_cast<std::byte>(byte);
+    }
+    for (const float sign : {1.0F, -1.0F}) {
+      const std::vector<float> x(kRowsMax * k, 127.0F * sign);
+      const Expected expected =
+          multiply_in_double({x.begin(), x.end()}, dequantized(weight), kRowsMax, 17, k);
+      for (const Isa isa : isas()) {
+        const std::vector<float> y = multiply(pack(weight, Precision::fast, isa), x, kRowsMax, isa);
+        for (size_t i = 0; i < y.size(); ++i) {
+          const double relative = 1e-6 + scale_rounding(dtype);
+          ASSERT_NEAR(y[i], expected.y[i], relative * expected.magnitude[i] + 1e-30)
+              << isa_name(isa) << ", byte " << byte << ", sign " << sign;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Products, OfZeroScalesAreZero) {
+  const DType dtype = GetParam();
+  const size_t k = round_to_block(64, dtype);
+  const SourceWeight weight = random_weight(dtype, 17, k, 26, 0.0F);
+  const std::vector<float> x = random_activations(5, k, 27);
+  for (const Precision precision : {Precision::fast, Precision::precise, Precision::exact}) {
+    for (const Isa isa : isas()) {
+      const std::vector<float> y = multiply(pack(weight, precision, isa), x, 5, isa);
+      for (const float entry : y) ASSERT_EQ(entry, 0.0F) << isa_name(isa);
+    }
+  }
+}
+
+TEST_P(Products, InFastPrecisionStayWithinActivationRoundingOfFloat) {
+  const DType dtype = GetParam();
+  const size_t k = round_to_block(576, dtype);
+  const SourceWeight weight = random_weight(dtype, 40, k, 28);
+  const std::vector<float> x = random_activations(3, k, 29);
+  const std::vector<double> w = dequantized(weight);
+  const Expected expected = multiply_in_double({x.begin(), x.end()}, w, 3, 40, k);
+  // Half a step of INT8 in each activation, with every weight's magnitude.
+  std::vector<double> half_steps(x.size());
+  for (size_t begin = 0; begin < x.size(); begin += kBlockColumns) {
+    ActivationBlock block;
+    quantize_activations_portable(x.data() + begin, block);
+    std::fill_n(half_steps.begin() + static_cast<std::ptrdiff_t>(begin), kBlockColumns,
+                static_cast<double>(block.scale) * 0.50001);
+  }
+  const Expected rounding = multiply_in_double(half_steps, w, 3, 40, k);
+  for (const Isa isa : isas()) {
+    const std::vector<float> y = multiply(pack(weight, Precision::fast, isa), x, 3, isa);
+    for (size_t i = 0; i < y.size(); ++i) {
+      const double bound =
+          rounding.magnitude[i] + (1e-6 + scale_rounding(dtype)) * expected.magnitude[i];
+      ASSERT_NEAR(y[i], expected.y[i], bound) << isa_name(isa) << ", " << i;
+    }
+  }
+}
+
+TEST(FloatProducts, TakeColumnsThatFillNoBlock) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    const size_t k = 41;
+    const SourceWeight weight = random_weight(dtype, 19, k, 33);
+    const std::vector<float> x = random_activations(6, k, 34);
+    const Expected expected =
+        multiply_in_double({x.begin(), x.end()}, dequantized(weight), 6, 19, k);
+    for (const Isa isa : isas()) {
+      const std::vector<float> y = multiply(pack(weight, Precision::exact, isa), x, 6, isa);
+      for (size_t i = 0; i < y.size(); ++i) {
+        ASSERT_NEAR(y[i], expected.y[i], 1e-5 * expected.magnitude[i]) << isa_name(isa);
+      }
+    }
+  }
+}
+
+TEST(FloatProducts, PassNanAndInfinityOn) {
+  const SourceWeight weight = random_weight(DType::q4_0, 17, 64, 35);
+  for (const float bad : {std::nanf(""), HUGE_VALF}) {
+    std::vector<float> x = random_activations(2, 64, 36);
+    x[70] = bad;
+    for (const Precision precision : {Precision::fast, Precision::precise}) {
+      for (const Isa isa : isas()) {
+        const std::vector<float> y = multiply(pack(weight, precision, isa), x, 2, isa);
+        for (size_t j = 0; j < 17; ++j) {
+          ASSERT_TRUE(std::isfinite(y[j])) << isa_name(isa);
+          ASSERT_FALSE(std::isfinite(y[17 + j])) << isa_name(isa);
+        }
+      }
+    }
+  }
+}
+
+// One variant a line of the list, so that none is forgotten.
+TEST(ProductVariants, AreFoundAtTheirOwnLevel) {
+  for (const ProductVariant& variant : product_variants()) {
+    EXPECT_EQ(find_product(variant.format, variant.form, variant.isa), variant.function)
+        << packed_format_info(variant.format).name << ", " << isa_name(variant.isa);
   }
 }
 
