@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "lanes/lane.h"
+#include "tensor/float16.h"
 
 namespace qualia::lanes {
 
@@ -87,7 +89,10 @@ class TestModel {
     return values.at({layer, role}).floats;
   }
 
-  // Writes the values as float32 into `file_count` files, by turns, at odd offsets.
+  // How matrices are written: float32, float16, Q8_0 or Q4_0 (rounded to it).
+  DType matrix_dtype = DType::f32;
+
+  // Writes the values into `file_count` files, by turns, at odd offsets.
   ops::WeightMap write(size_t file_count = 1) {
     ops::WeightMap map;
     std::vector<std::ofstream> streams;
@@ -99,12 +104,12 @@ class TestModel {
     size_t turn = 0;
     for (const auto& [key, value] : values) {
       std::ofstream& stream = streams[turn % file_count];
-      const uint64_t size_bytes = value.floats.size() * sizeof(float);
+      const DType dtype = value.shape.rows() == 1 ? DType::f32 : matrix_dtype;
+      const std::string bytes = encode(value.floats, dtype);
       map.set(key.second, key.first,
               {name(key), files_[files_.size() - file_count + turn % file_count],
-               static_cast<uint64_t>(stream.tellp()), size_bytes, DType::f32, value.shape});
-      stream.write(reinterpret_cast<const char*>(value.floats.data()),
-                   static_cast<std::streamsize>(size_bytes));
+               static_cast<uint64_t>(stream.tellp()), bytes.size(), dtype, value.shape});
+      stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
       ++turn;
     }
     return map;
@@ -139,6 +144,42 @@ class TestModel {
     drawn.shape = {{columns, rows, 1, 1}, rows == 1 ? 1U : 2U};
     drawn.floats.resize(columns * rows);
     for (float& entry : drawn.floats) entry = value(random_);
+  }
+
+  template <typename T>
+  static void append(std::string& bytes, T value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+
+  // Blocks of 32: a binary16 step that spans the block, then codes of 8 or 4 bits.
+  static void append_block(std::string& bytes, const float* x, DType dtype) {
+    float largest = 0.0F;
+    for (size_t i = 0; i < 32; ++i) largest = std::max(largest, std::abs(x[i]));
+    const uint16_t step = f32_to_f16(largest / (dtype == DType::q8_0 ? 127.0F : 7.0F));
+    append(bytes, step);
+    int codes[32];
+    for (size_t i = 0; i < 32; ++i) {
+      codes[i] = largest > 0.0F ? static_cast<int>(std::lround(x[i] / f16_to_f32(step))) : 0;
+    }
+    if (dtype == DType::q8_0) {
+      for (const int code : codes) append(bytes, static_cast<int8_t>(code));
+      return;
+    }
+    for (size_t i = 0; i < 16; ++i) {
+      append(bytes, static_cast<uint8_t>((codes[i] + 8) | (codes[i + 16] + 8) << 4));
+    }
+  }
+
+  static std::string encode(const std::vector<float>& floats, DType dtype) {
+    std::string bytes;
+    if (dtype == DType::f32) {
+      bytes.assign(reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float));
+    } else if (dtype == DType::f16) {
+      for (const float value : floats) append(bytes, f32_to_f16(value));
+    } else {
+      for (size_t i = 0; i < floats.size(); i += 32) append_block(bytes, &floats[i], dtype);
+    }
+    return bytes;
   }
 
   std::filesystem::path new_path() const {

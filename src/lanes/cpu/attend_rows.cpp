@@ -118,10 +118,8 @@ class LayerAttention {
   }
 
   PartialAttention unit_partial(size_t unit, size_t kv_head, size_t query_count) const {
-    const size_t rows_max = std::max<size_t>(1, kTileQueries / work_.widths.group);
-    const size_t stride = partial_floats(rows_max * work_.widths.group, work_.widths.padded_head);
     float* const memory =
-        work_.partials.data() + (unit * work_.widths.kv_heads_max + kv_head) * stride;
+        work_.partials.data() + (unit * work_.widths.kv_heads_max + kv_head) * work_.partial_stride;
     return partial_at(memory, query_count);
   }
 

@@ -88,8 +88,8 @@ Result<void> Workspace::fit(const Batch& batch, size_t output_count) {
   if (plan.is_split) {
     const size_t queries = std::max(kTileQueries, widths.group);
     const size_t rows_max = std::min(rows, std::max<size_t>(1, queries / widths.group));
-    partials.grow(plan.unit_tiles.size() * widths.kv_heads_max *
-                  partial_floats(rows_max * widths.group, widths.padded_head));
+    partial_stride = partial_floats(rows_max * widths.group, widths.padded_head);
+    partials.grow(plan.unit_tiles.size() * widths.kv_heads_max * partial_stride);
   }
   for (size_t i = 0; i < ropes.size(); ++i) angles[i].grow(rows * ropes[i].dims);
   const size_t products = kProductsPerLayer * spec.layers.size();

@@ -102,7 +102,8 @@ struct Workspace {
   FloatBuffer gate;                     // [rows, feed-forward width]
   FloatBuffer up;                       // [rows, feed-forward width]
   FloatBuffer logits;                   // [kOutputRowsAtOnce, vocabulary]
-  FloatBuffer partials;                 // [units, kv_heads]: partial attentions
+  FloatBuffer partials;  // [units, kv_heads, partial_stride]: partial attentions
+  size_t partial_stride = 0;
   std::vector<ops::RopeSpec> ropes;     // the different ones of the layers
   std::vector<size_t> layer_rope;       // [layers]: index into ropes
   std::vector<FloatBuffer> angles;      // [ropes]: [rows, 2, dims / 2], cosines then sines

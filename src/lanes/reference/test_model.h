@@ -10,6 +10,7 @@ namespace qualia::lanes::reference {
 class TestModel : public lanes::TestModel {
  public:
   using lanes::TestModel::TestModel;
+  static constexpr float kTolerance = 1e-6F;
 
   std::unique_ptr<LaneModel> load(size_t thread_count = 1, uint32_t page_count = 16) {
     LoadOptions options;
