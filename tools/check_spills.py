@@ -4,10 +4,10 @@
 usage: check_spills.py [--all] OBJECT...
 
 An inner loop is the code from the target of a backward jump to that jump, with no other such loop
-inside, that multiplies vectors eight times or more (the loops that store a panel's 16 sums do it once
-or twice, and read them from where they lie). A vector register that goes through the stack there is a spill: the
-compiler ran out of registers. Prints a line for each loop with spills (--all: for every loop) and
-exits 1 if there is any. Needs objdump (binutils).
+inside, that multiplies vectors eight times or more (the loops that store a panel's 16 sums do it
+once or twice, and read them from where they lie). A vector register that goes through the stack
+there is a spill: the compiler ran out of registers. Prints a line for each loop with spills (--all:
+for every loop) and exits 1 if there is any. Needs objdump (binutils).
 """
 import re
 import subprocess

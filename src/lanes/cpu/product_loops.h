@@ -17,10 +17,10 @@
 // their inputs at once and spills (measured on AVX2: 97 -> 68 GMAC/s).
 #define QUALIA_PIN(vector) asm volatile("" : "+x"(vector))
 
-// What was stored before is loaded again after: compilers otherwise keep a block's unpacked codes in
-// registers and spill them, instead of reading them where they were put.
+// What was stored before is loaded again after: compilers otherwise keep a block's unpacked codes
+// in registers and spill them, instead of reading them where they were put.
 #define QUALIA_RELOAD() asm volatile("" : : : "memory")
 
-// Makes a pointer opaque: g++ 12 otherwise keeps one register, on the stack, for every address that
-// is a constant away from it.
+// Makes a pointer opaque: g++ 12 otherwise keeps one register, on the stack, for every address
+// that is a constant away from it.
 #define QUALIA_OPAQUE(pointer) asm volatile("" : "+r"(pointer))

@@ -7,8 +7,8 @@
 constexpr size_t kPrefetchBytes = 4096;
 constexpr size_t kCacheLineBytes = 64;
 
-// Asks for the `count` bytes that lie kPrefetchBytes behind `block`; beyond the weights' end that is
-// harmless.
+// Asks for the `count` bytes that lie kPrefetchBytes behind `block`; beyond the weights' end that
+// is harmless.
 QUALIA_INLINE void prefetch_ahead(const std::byte* block, size_t count) noexcept {
   for (size_t offset = 0; offset < count; offset += kCacheLineBytes) {
     __builtin_prefetch(block + kPrefetchBytes + offset);
