@@ -1,6 +1,7 @@
 // Every product variant, one thread: weight bytes per second, their share of what one thread reads
-// from memory (measured in the same run), and multiply-adds per second.
-// m = 1 walks 96 MiB of panels, more than the caches hold; m > 1 a matrix of 1536 x 1536.
+// from the same memory in turns, and multiply-adds per second.
+// m = 1 walks 96 MiB of panels (a large server cache holds them, hence the share in turns); m > 1 a
+// matrix of 1536 x 1536.
 #include <benchmark/benchmark.h>
 
 #include <time.h>
@@ -19,29 +20,41 @@ constexpr size_t kColumns = 1536;
 constexpr size_t kStreamBytes = size_t{96} << 20;
 constexpr size_t kBatchRows = 1536;
 
-// Bytes a second that this thread reads, on its own CPU time as the benchmark's rates are, so that
-// other programs' shares of the processor don't count: the best of several passes.
-double read_bandwidth() {
-  static const double kBytesPerSecond = [] {
-    const std::vector<uint64_t> words(kStreamBytes / sizeof(uint64_t), 1);
-    double best = 0;
-    for (int pass = 0; pass < 10; ++pass) {
-      timespec begin{};
-      timespec end{};
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-      uint64_t sums[8] = {};
-      for (size_t i = 0; i < words.size(); i += 8) {
-        for (size_t j = 0; j < 8; ++j) sums[j] += words[i + j];
-      }
-      benchmark::DoNotOptimize(sums);
-      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-      const double seconds = static_cast<double>(end.tv_sec - begin.tv_sec) +
-                             static_cast<double>(end.tv_nsec - begin.tv_nsec) * 1e-9;
-      best = std::max(best, static_cast<double>(kStreamBytes) / seconds);
-    }
-    return best;
-  }();
-  return kBytesPerSecond;
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// One pass over memory as the kernels read it, prefetching as far ahead, with nothing to compute.
+void read_once(const uint64_t* words, size_t count) {
+  constexpr size_t kAheadWords = 4096 / sizeof(uint64_t);
+  uint64_t sums[8] = {};
+  for (size_t i = 0; i < count; i += 8) {
+    __builtin_prefetch(words + i + kAheadWords);
+    for (size_t j = 0; j < 8; ++j) sums[j] += words[i + j];
+  }
+  benchmark::DoNotOptimize(sums);
+}
+
+// The kernel's speed over that of reading the same bytes, taken in turns: the machine's bandwidth
+// changes from second to second where others use it. The best of each, on the thread's own CPU
+// time.
+template <typename Product>
+double share_of_reading(const AlignedMemory& memory, const Product& product) {
+  constexpr int kRounds = 12;
+  double read_seconds = 1e9;
+  double product_seconds = 1e9;
+  for (int round = 0; round < kRounds; ++round) {
+    const double begin = thread_seconds();
+    read_once(reinterpret_cast<const uint64_t*>(memory.data()),
+              memory.size_bytes() / sizeof(uint64_t));
+    const double middle = thread_seconds();
+    product();
+    read_seconds = std::min(read_seconds, middle - begin);
+    product_seconds = std::min(product_seconds, thread_seconds() - middle);
+  }
+  return read_seconds / product_seconds;
 }
 
 void run_product(benchmark::State& state, const ProductVariant& variant, size_t m) {
@@ -60,7 +73,7 @@ void run_product(benchmark::State& state, const ProductVariant& variant, size_t 
   const bool is_int8 = variant.form == ActivationForms::int8;
   // As PackedMatrix::multiply() does: rows of x in blocks that stay in the cache.
   const size_t step = m == 1 ? 1 : 64;
-  for (auto _ : state) {
+  const auto product = [&] {
     for (size_t first = 0; first < m; first += step) {
       ProductArguments arguments{memory->data(),
                                  panel_bytes,
@@ -76,14 +89,15 @@ void run_product(benchmark::State& state, const ProductVariant& variant, size_t 
       variant.function(arguments);
     }
     benchmark::ClobberMemory();
-  }
+  };
+  for (auto _ : state) product();
   const auto runs = static_cast<double>(state.iterations());
   const auto bytes = static_cast<double>(memory->size_bytes());
   const auto rate = [](double amount) {
     return benchmark::Counter(amount, benchmark::Counter::kIsRate);
   };
   state.counters["GB/s"] = rate(runs * bytes * 1e-9);
-  if (m == 1) state.counters["of_read"] = rate(runs * bytes / read_bandwidth());
+  if (m == 1) state.counters["of_read"] = share_of_reading(*memory, product);
   state.counters["GMAC/s"] = rate(runs * static_cast<double>(m * rows * kColumns) * 1e-9);
 }
 
