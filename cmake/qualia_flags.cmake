@@ -2,6 +2,8 @@
 add_library(qualia_flags INTERFACE)
 target_compile_options(qualia_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror
+  # No silent fused multiply-adds: a value is the same on every processor, and kernels ask for FMA.
+  -ffp-contract=off
   # g++ 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(QUALIA_SANITIZE)

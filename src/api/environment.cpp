@@ -61,6 +61,7 @@ Result<Environment> read_environment(const std::function<const char*(const char*
   if (const auto text = get("QUALIA_LOG")) {
     QUALIA_ASSIGN(environment.log_level, parse_log(*text));
   }
+  environment.cpu_mask = get("QUALIA_CPU_MASK").value_or("");
   if (const auto text = get("QUALIA_WGPU_BACKEND")) {
     QUALIA_ASSIGN(environment.wgpu_backend, parse_backend(*text));
   }

@@ -22,6 +22,7 @@ struct Environment {
   std::optional<std::filesystem::path> cache_dir;  // QUALIA_CACHE_DIR
   std::optional<uint32_t> threads;                 // QUALIA_THREADS
   std::optional<LogLevel> log_level;               // QUALIA_LOG
+  std::string cpu_mask;                            // QUALIA_CPU_MASK, empty: hides nothing
   std::optional<std::string> wgpu_backend;         // QUALIA_WGPU_BACKEND, lower case
   std::optional<std::filesystem::path> xdg_cache_home;
   std::optional<std::filesystem::path> home;

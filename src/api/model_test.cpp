@@ -27,7 +27,7 @@ TEST_F(ModelTest, DescribesItsFileAndItsPath) {
   EXPECT_TRUE(info.has_chat_template);
   EXPECT_GT(info.parameter_count, 96U * 263U);
   EXPECT_GT(info.weights_bytes, info.parameter_count / 2);
-  EXPECT_EQ(model.path().lane, "reference");
+  EXPECT_EQ(model.path().lane, "cpu");
   EXPECT_EQ(model.path().device, "CPU, 2 threads");
   EXPECT_FALSE(model.path().rationale.empty());
   EXPECT_EQ(model.tokenizer_error(), std::nullopt);
@@ -100,7 +100,7 @@ TEST_F(ModelTest, ABackendPinnedByVariableIsNeverReplacedSilently) {
 }
 
 TEST_F(ModelTest, RefusesAContextThatDoesNotFitInMemoryWithBothNumbers) {
-  const auto model = try_load(kTinyPath, {.context = 0x7FFFFFFF});
+  const auto model = try_load(kTinyPath, {.lane = "reference", .context = 0x7FFFFFFF});
   ASSERT_FALSE(model.has_value());
   expect_error(model.error(), ErrorCode::out_of_memory, {"2147483647 positions"});
   // Two layers of one KV head of 64 in f32: 65536 bytes a page of 64 positions.
@@ -127,8 +127,9 @@ TEST_F(ModelTest, AHugeTrainedContextCostsNothing) {
 
 TEST_F(ModelTest, RefusesAKvTypeThatTheLaneLacks) {
   for (const KvType kv : {KvType::int8, KvType::f16})
-    EXPECT_EQ(try_load(kTinyPath, {.kv = kv}).error().code, ErrorCode::unsupported);
-  EXPECT_TRUE(try_load(kTinyPath, {.kv = KvType::f32}).has_value());
+    EXPECT_EQ(try_load(kTinyPath, {.lane = "reference", .kv = kv}).error().code,
+              ErrorCode::unsupported);
+  EXPECT_TRUE(try_load(kTinyPath, {.lane = "reference", .kv = KvType::f32}).has_value());
 }
 
 TEST_F(ModelTest, RefusesAVocabularyLargerThanItsOutputMatrix) {

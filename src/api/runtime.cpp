@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "hardware/cpu.h"
+#include "lanes/cpu/cpu_features.h"
+#include "lanes/cpu/cpu_lane.h"
 #include "lanes/reference/reference_lane.h"
 
 namespace qualia {
@@ -18,6 +20,10 @@ Result<Runtime> Runtime::create() {
   const hardware::CpuCount cpus = hardware::count_cpus();
   state->default_threads = state->environment.threads.value_or(
       static_cast<uint32_t>(hardware::default_thread_count(cpus)));
+  QUALIA_ASSIGN(const lanes::cpu::CpuFeatures features,
+                lanes::cpu::hide_features(lanes::cpu::detect_cpu_features(),
+                                          state->environment.cpu_mask));
+  state->lanes.push_back(lanes::make_cpu_lane(features));
   state->lanes.push_back(lanes::make_reference_lane());
   return Runtime(std::move(state));
 }

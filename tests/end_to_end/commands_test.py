@@ -186,7 +186,7 @@ class CommandsTest(EndToEndTest):
         arguments = ("run", "-m", NO_TEMPLATE, "-p", "Hello", "-n", "3")
         self.assertEqual("", self.assert_done(run(*arguments, "-q")).err)
         for more in ((), ("-v",), ("-vv",)):
-            self.assertIn("reference / CPU", self.assert_done(run(*arguments, *more)).err)
+            self.assertIn("cpu / CPU", self.assert_done(run(*arguments, *more)).err)
 
     # tokenize, detokenize
 

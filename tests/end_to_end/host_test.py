@@ -344,7 +344,7 @@ class MemoryTest(EndToEndTest):  # U14
         self.assertIsNotNone(enough)
 
     def test_a_context_beyond_the_limit_names_both_numbers(self):
-        done = self.with_address_space(512, *SHORT, "--ctx", "2000000", "--threads", "1")
+        done = self.with_address_space(512, *SHORT, "--ctx", "20000000", "--threads", "1")
         self.assert_fails(done)
         self.assertRegex(done.err, r"needs \d+ bytes .*\(\d+ free\)")
 

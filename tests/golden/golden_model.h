@@ -1,4 +1,4 @@
-// A GGUF model on the reference lane, for tests of whole models.
+// A GGUF model on a lane, for tests of whole models against stored references.
 // Thread-safety: one owner.
 #pragma once
 
@@ -20,15 +20,38 @@ std::filesystem::path default_model_path();
 
 nlohmann::json read_json(const std::filesystem::path& path);
 
+// The golden file of the default model, one case of it, and the nll of each perplexity window.
+nlohmann::json golden_case(const std::string& id);
+nlohmann::json golden_windows();
+
+double log_sum_exp(const std::vector<float>& logits);
+TokenId argmax(const std::vector<float>& logits);
+
+struct LaneChoice {
+  std::string lane = "reference";  // or "cpu"
+  Precision precision = Precision::exact;
+  KvType kv = KvType::automatic;
+};
+
 class GoldenModel {
  public:
   // The error's message is a sentence for people; a missing default model says what fetches it.
-  static Result<GoldenModel> load(const std::filesystem::path& path);
+  static Result<GoldenModel> load(const std::filesystem::path& path, const LaneChoice& choice = {});
 
   // Logits after each token from index `first_output` on, fed from position 0 in batches.
   // `take` gets the position and its logits.
   using Take = std::function<void(size_t position, const std::vector<float>& logits)>;
   Result<void> feed(std::span<const TokenId> tokens, size_t first_output, const Take& take);
+
+  // Negative log-likelihoods over the first `window_count` windows of the perplexity text.
+  struct PerplexityRun {
+    std::vector<double> window_nll;  // mean per window
+    size_t argmax_equal = 0;         // of window_count * window positions
+    double mean_nll() const;
+  };
+  Result<PerplexityRun> run_windows(const nlohmann::json& entry, size_t window_count);
+
+  lanes::LaneModel& lane() { return *lane_; }
 
  private:
   std::unique_ptr<lanes::LaneModel> lane_;

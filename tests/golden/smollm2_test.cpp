@@ -12,32 +12,10 @@
 namespace qualia::test {
 namespace {
 
-constexpr char kGoldenPath[] = "tests/data/golden/smollm2-135m-instruct-q4_1.json";
-constexpr char kWindowsPath[] = "tests/data/golden/smollm2-135m-instruct-q4_1-windows.json";
 // What issue and design ask of exact precision.
 constexpr double kLogitBound = 2e-3;
 constexpr double kMarginMin = 0.05;
 constexpr double kPerplexityBound = 0.0005;  // relative
-
-double log_sum_exp(const std::vector<float>& logits) {
-  const double top = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
-  double sum = 0.0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - top);
-  return top + std::log(sum);
-}
-
-TokenId argmax(const std::vector<float>& logits) {
-  return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
-
-nlohmann::json golden_case(const std::string& id) {
-  const nlohmann::json golden = read_json(kGoldenPath);
-  for (const nlohmann::json& entry : golden.at("cases")) {
-    if (entry.at("id") == id) return entry;
-  }
-  ADD_FAILURE() << "no golden case " << id;
-  return {};
-}
 
 class GoldenCases : public testing::TestWithParam<std::string> {
  protected:
@@ -116,36 +94,12 @@ TEST_P(GoldenCasesLong, LogitsAndArgmaxEqualTheReference) { check_case(golden_ca
 INSTANTIATE_TEST_SUITE_P(SmolLM2, GoldenCasesLong, testing::Values("long"),
                          [](const auto& test) { return test.param; });
 
-// Negative log-likelihoods over the first `window_count` windows of the perplexity text.
-struct PerplexityRun {
-  std::vector<double> window_nll;  // mean per window
-  size_t argmax_equal = 0;         // of window_count * window positions
-};
-
-Result<PerplexityRun> run_windows(const nlohmann::json& entry, size_t window_count) {
-  QUALIA_ASSIGN(GoldenModel model, GoldenModel::load(default_model_path()));
-  const auto tokens = entry.at("tokens").get<std::vector<TokenId>>();
-  const auto size = entry.at("window").get<size_t>();
-  PerplexityRun run;
-  for (size_t window = 0; window < window_count; ++window) {
-    const std::span<const TokenId> part = std::span(tokens).subspan(window * size, size);
-    double sum = 0.0;
-    QUALIA_TRY(model.feed(part, 0, [&](size_t position, const std::vector<float>& logits) {
-      const TokenId expected = entry.at("argmax").at(window * size + position).get<TokenId>();
-      if (argmax(logits) == expected) ++run.argmax_equal;
-      if (position + 1 == size) return;  // what follows belongs to the next window
-      sum += log_sum_exp(logits) -
-             static_cast<double>(logits[static_cast<size_t>(part[position + 1])]);
-    }));
-    run.window_nll.push_back(sum / static_cast<double>(size - 1));
-  }
-  return run;
-}
-
 TEST(GoldenPerplexity, FirstWindowEqualsTheReference) {
   const nlohmann::json entry = golden_case("gpl3-perplexity");
-  const nlohmann::json windows = read_json(kWindowsPath);
-  const Result<PerplexityRun> run = run_windows(entry, 1);
+  const nlohmann::json windows = golden_windows();
+  Result<GoldenModel> model = GoldenModel::load(default_model_path());
+  ASSERT_TRUE(model.has_value()) << model.error().message;
+  const auto run = model->run_windows(entry, 1);
   ASSERT_TRUE(run.has_value()) << run.error().message;
   const double expected = windows.at("window_nll").at(0).get<double>();
   std::printf("[  golden  ] window 1: mean nll %.9f (reference %.9f), %zu of 512 argmax equal\n",
@@ -157,10 +111,11 @@ TEST(GoldenPerplexity, FirstWindowEqualsTheReference) {
 TEST(GoldenPerplexityLong, WholeTextEqualsTheReference) {
   const nlohmann::json entry = golden_case("gpl3-perplexity");
   const size_t window_count = entry.at("tokens").size() / entry.at("window").get<size_t>();
-  const Result<PerplexityRun> run = run_windows(entry, window_count);
+  Result<GoldenModel> model = GoldenModel::load(default_model_path());
+  ASSERT_TRUE(model.has_value()) << model.error().message;
+  const auto run = model->run_windows(entry, window_count);
   ASSERT_TRUE(run.has_value()) << run.error().message;
-  double mean = 0.0;
-  for (const double nll : run->window_nll) mean += nll / static_cast<double>(window_count);
+  const double mean = run->mean_nll();
   std::printf("[  golden  ] %zu windows: mean nll %.9f, perplexity %.6f, %zu of %zu argmax equal\n",
               window_count, mean, std::exp(mean), run->argmax_equal, entry.at("argmax").size());
   const double expected = entry.at("perplexity").get<double>();

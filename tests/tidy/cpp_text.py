@@ -68,6 +68,9 @@ def includes(text):
 
 
 def _without_preprocessor(code):
+    # Macros that stand for pragmas, too: a target region's opening is no part of what follows.
+    code = re.sub(r"^QUALIA_TARGET_(?:BEGIN\([^)]*\)|END)$", lambda m: _blank(m.group(0)), code,
+                  flags=re.M)
     return re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", lambda m: _blank(m.group(0)), code, flags=re.M)
 
 

@@ -186,6 +186,10 @@ class CppTextTest(unittest.TestCase):
                 "  /* { */\n}\nvoid h() {\n}\n")
         self.assertEqual([("f", 4), ("h", 2)], self.names(text))
 
+    def test_a_target_region_is_no_function(self):
+        text = 'QUALIA_TARGET_BEGIN("avx2")\nnamespace a {\nvoid f() {\n}\n}\nQUALIA_TARGET_END\n'
+        self.assertEqual([("f", 2)], self.names(text))
+
     def test_digit_separators_are_no_characters(self):
         self.assertEqual([("f", 1)], self.names("void f() { return 1'000'000; }\n"))
 

@@ -73,7 +73,7 @@ def room_declarations(text):
     for match in re.finditer(r"\bqualia_room\s*\(([^)]*)\)", text):
         words, key, values = match.group(1).split(), None, {}
         for word in words:
-            if word in ("NAME", "USES", "LINKS"):
+            if word in ("NAME", "USES", "LINKS", "SEPARATE"):
                 key = word
             else:
                 values.setdefault(key, []).append(word)

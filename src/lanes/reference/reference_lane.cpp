@@ -5,11 +5,23 @@
 
 #include "base/error.h"
 #include "lanes/reference/reference_model.h"
-#include "lanes/reference/spec_check.h"
 #include "lanes/reference/weights.h"
+#include "lanes/spec_check.h"
+#include "ops/attention.h"
 
 namespace qualia::lanes {
 namespace {
+
+static_assert(kPagePositions <= ops::kAttentionPagePositionsMax);
+
+// Every precision is served by exact arithmetic; KV is f32 only.
+Result<void> check_options(const LoadOptions& options) {
+  if (options.kv != KvType::automatic && options.kv != KvType::f32) {
+    return unsupported("KV type {} is not available on the reference lane (f32 is).",
+                       kv_name(options.kv));
+  }
+  return {};
+}
 
 class ReferenceLane final : public Lane {
  public:
@@ -24,8 +36,8 @@ class ReferenceLane final : public Lane {
                                           const ops::WeightMap& weights,
                                           const LoadOptions& options) const override {
     QUALIA_CHECK(options.thread_count >= 1);
-    QUALIA_TRY(reference::check_options(options));
-    QUALIA_TRY(reference::check_spec(spec));
+    QUALIA_TRY(check_options(options));
+    QUALIA_TRY(check_spec(spec, "reference", ops::kAttentionHeadDimMax));
     try {
       QUALIA_ASSIGN(reference::Weights loaded,
                     reference::load_weights(spec, weights, options.progress));

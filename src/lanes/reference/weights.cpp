@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "lanes/reference/weight_source.h"
+#include "lanes/weight_source.h"
 
 namespace qualia::lanes::reference {
 namespace {
@@ -36,7 +36,7 @@ Result<LayerWeights> load_layer(WeightSource& source, const ops::DecoderSpec& sp
 
 Result<Weights> load_weights(const ops::DecoderSpec& spec, const ops::WeightMap& map,
                              const Progress& progress) {
-  WeightSource source(map);
+  WeightSource source(map, "reference", [](DType) { return true; });
   Weights weights;
   QUALIA_ASSIGN(
       const ops::MatmulWeight embedding,

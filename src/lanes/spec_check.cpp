@@ -1,16 +1,12 @@
-#include "lanes/reference/spec_check.h"
-
-#include <string_view>
+#include "lanes/spec_check.h"
 
 #include "base/error.h"
-#include "ops/attention.h"
 
-namespace qualia::lanes::reference {
+namespace qualia::lanes {
 namespace {
 
-static_assert(kPagePositions <= ops::kAttentionPagePositionsMax);
-
-Result<void> check_attention(const ops::AttentionSpec& attention, size_t layer) {
+Result<void> check_attention(const ops::AttentionSpec& attention, size_t layer,
+                             std::string_view lane, uint32_t head_dim_max) {
   if (attention.kv_head_count == 0 || attention.head_count % attention.kv_head_count != 0) {
     return corrupt_file("Layer {} has {} KV heads, which do not divide its {} query heads.", layer,
                         attention.kv_head_count, attention.head_count);
@@ -19,9 +15,9 @@ Result<void> check_attention(const ops::AttentionSpec& attention, size_t layer) 
     return corrupt_file("Layer {} has {} heads of size {} (both are at least 1).", layer,
                         attention.head_count, attention.head_dim);
   }
-  if (attention.head_dim > ops::kAttentionHeadDimMax) {
-    return unsupported("Layer {} has heads of size {} (the reference lane computes up to {}).",
-                       layer, attention.head_dim, ops::kAttentionHeadDimMax);
+  if (attention.head_dim > head_dim_max) {
+    return unsupported("Layer {} has heads of size {} (the {} lane computes up to {}).", layer,
+                       attention.head_dim, lane, head_dim_max);
   }
   if (attention.rope.dims % 2 != 0 || attention.rope.dims > attention.head_dim) {
     return corrupt_file("Layer {} rotates {} values of each head (an even number up to {}).", layer,
@@ -30,29 +26,33 @@ Result<void> check_attention(const ops::AttentionSpec& attention, size_t layer) 
   return {};
 }
 
+}  // namespace
+
 std::string_view kv_name(KvType kv) {
   switch (kv) {
     case KvType::int8:
       return "int8";
     case KvType::f16:
       return "f16";
-    default:
+    case KvType::f32:
       return "f32";
+    case KvType::automatic:
+      return "automatic";
   }
+  return "unknown";
 }
 
-}  // namespace
-
-Result<void> check_spec(const ops::DecoderSpec& spec) {
+Result<void> check_spec(const ops::DecoderSpec& spec, std::string_view lane,
+                        uint32_t head_dim_max) {
   if (spec.width == 0 || spec.vocabulary_size == 0 || spec.layers.empty()) {
     return corrupt_file("The model has width {}, vocabulary {} and {} layers (all are at least 1).",
                         spec.width, spec.vocabulary_size, spec.layers.size());
   }
   for (size_t i = 0; i < spec.layers.size(); ++i) {
-    QUALIA_TRY(check_attention(spec.layers[i].attention, i));
+    QUALIA_TRY(check_attention(spec.layers[i].attention, i, lane, head_dim_max));
     if (spec.layers[i].feed_forward.activation != ops::Activation::silu) {
-      return unsupported("Layer {} uses activation {}, which the reference lane lacks.", i,
-                         static_cast<int>(spec.layers[i].feed_forward.activation));
+      return unsupported("Layer {} uses activation {}, which the {} lane lacks.", i,
+                         static_cast<int>(spec.layers[i].feed_forward.activation), lane);
     }
     if (spec.layers[i].feed_forward.width == 0) {
       return corrupt_file("Layer {} has a feed-forward width of 0 (at least 1).", i);
@@ -61,12 +61,4 @@ Result<void> check_spec(const ops::DecoderSpec& spec) {
   return {};
 }
 
-Result<void> check_options(const LoadOptions& options) {
-  if (options.kv != KvType::automatic && options.kv != KvType::f32) {
-    return unsupported("KV type {} is not available on the reference lane (f32 is).",
-                       kv_name(options.kv));
-  }
-  return {};
-}
-
-}  // namespace qualia::lanes::reference
+}  // namespace qualia::lanes

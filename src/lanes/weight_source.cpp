@@ -1,5 +1,6 @@
-#include "lanes/reference/weight_source.h"
+#include "lanes/weight_source.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,7 +8,7 @@
 #include "base/checked.h"
 #include "ops/dequantize.h"
 
-namespace qualia::lanes::reference {
+namespace qualia::lanes {
 namespace {
 
 std::string_view role_name(ops::WeightRole role) {
@@ -56,9 +57,10 @@ Result<const ops::WeightView*> WeightSource::find(ops::WeightRole role, uint32_t
     return corrupt_file("Tensor '{}' has shape {} ({} is needed).", view->name,
                         to_string(view->shape), to_string(needed));
   }
-  if (ops::find_dequantize(view->dtype) == nullptr) {
-    return unsupported("Tensor '{}' has type {}, which the reference lane does not compute.",
-                       view->name, dtype_name(view->dtype));
+  const bool is_vector = rows == 1;
+  if (ops::find_dequantize(view->dtype) == nullptr || !(is_vector || can_compute_(view->dtype))) {
+    return unsupported("Tensor '{}' has type {}, which the {} lane does not compute.", view->name,
+                       dtype_name(view->dtype), lane_);
   }
   const std::optional<uint64_t> size_bytes = tensor_size_bytes(view->shape, view->dtype);
   if (!size_bytes) {
@@ -102,6 +104,17 @@ Result<ops::MatmulWeight> WeightSource::matrix(ops::WeightRole role, uint32_t la
   return ops::MatmulWeight{bytes.data(), view->dtype, rows, columns, bytes.size() / rows};
 }
 
+void WeightSource::release(const ops::MatmulWeight& weight) const {
+  for (const FileMap& file : files_) {
+    const std::span<const std::byte> bytes = file.bytes();
+    const std::less<const std::byte*> before;
+    if (before(weight.data, bytes.data())) continue;
+    if (!before(weight.data, bytes.data() + bytes.size())) continue;
+    file.release(static_cast<size_t>(weight.data - bytes.data()), weight.row_bytes * weight.n);
+    return;
+  }
+}
+
 Result<std::vector<float>> WeightSource::vector(ops::WeightRole role, uint32_t layer,
                                                 uint64_t count) {
   QUALIA_ASSIGN(const ops::WeightView* view, find(role, layer, count, 1));
@@ -112,4 +125,4 @@ Result<std::vector<float>> WeightSource::vector(ops::WeightRole role, uint32_t l
   return values;
 }
 
-}  // namespace qualia::lanes::reference
+}  // namespace qualia::lanes

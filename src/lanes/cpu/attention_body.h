@@ -1,0 +1,340 @@
+// Bodies of the attention kernels over Simd. Included inside an anonymous namespace, and inside a
+// target region where Simd needs one (kernels_body.h), after row_kernels_body.h.
+// Thread-safety: pure.
+// One pass over keys and values serves all queries of a tile. A query's sums are formed in an order
+// that depends on its own positions alone: page by page, dimension by dimension, position by
+// position; so a result is bit-equal whatever the tile. A query never reads weights beyond what it
+// sees: a NaN that a later row wrote stays out of it.
+#pragma once
+
+// Elements as the page stores them; `keys` and `values` point to the kv head's place.
+struct Int8Page {
+  static constexpr bool kScaled = true;
+  const int8_t* keys;
+  const int8_t* values;
+  const uint16_t* key_scales;
+  const uint16_t* value_scales;
+  Simd::F key(size_t index) const noexcept { return Simd::load_i8(keys + index); }
+  Simd::F value(size_t index) const noexcept { return Simd::load_i8(values + index); }
+};
+struct HalfPage {
+  static constexpr bool kScaled = false;
+  const uint16_t* keys;
+  const uint16_t* values;
+  const uint16_t* key_scales;
+  const uint16_t* value_scales;
+  Simd::F key(size_t index) const noexcept { return Simd::load_f16(keys + index); }
+  Simd::F value(size_t index) const noexcept { return Simd::load_f16(values + index); }
+};
+struct FloatPage {
+  static constexpr bool kScaled = false;
+  const float* keys;
+  const float* values;
+  const uint16_t* key_scales;
+  const uint16_t* value_scales;
+  Simd::F key(size_t index) const noexcept { return Simd::load(keys + index); }
+  Simd::F value(size_t index) const noexcept { return Simd::load(values + index); }
+};
+
+template <typename Page>
+Page page_at(const KvLayout& layout, const std::byte* head) noexcept {
+  Page page;
+  page.keys = reinterpret_cast<decltype(page.keys)>(head);
+  page.values = reinterpret_cast<decltype(page.values)>(head + layout.values_offset);
+  page.key_scales = reinterpret_cast<const uint16_t*>(head + layout.key_scales_offset);
+  page.value_scales = reinterpret_cast<const uint16_t*>(head + layout.value_scales_offset);
+  return page;
+}
+
+// Calls Work<n>::run(arguments...) for the n in 1 .. kMost that equals `count`.
+template <size_t kMost, template <size_t> typename Work, typename... Arguments>
+void run_of(size_t count, Arguments... arguments) noexcept {
+  if constexpr (kMost > 1) {
+    if (count != kMost) return run_of<kMost - 1, Work>(count, arguments...);
+  }
+  Work<kMost>::run(arguments...);
+}
+
+constexpr size_t kBlockVectors = kKeyBlock / Simd::kWidth;
+constexpr size_t kGroupVectors = kKvGroup / Simd::kWidth;
+
+// Scores of kQueries queries with the positions of kScoreBlocks key blocks from `block` on.
+template <typename Page>
+struct Score {
+  template <size_t kQueries>
+  struct Of {
+    static void run(const Page* page, size_t head_dim, size_t block, const float* queries,
+                    size_t query_stride, float* scores) noexcept {
+      constexpr size_t kVectors = Simd::kScoreBlocks * kBlockVectors;
+      Simd::F sums[kQueries][kVectors];
+      Simd::F scales[kVectors];
+      for (size_t q = 0; q < kQueries; ++q) {
+        for (size_t v = 0; v < kVectors; ++v) sums[q][v] = Simd::set(0.0F);
+      }
+      for (size_t begin = 0; begin < head_dim; begin += kKvGroup) {
+        if constexpr (Page::kScaled) {
+          const uint16_t* const group = page->key_scales + begin / kKvGroup * kPagePositions;
+          for (size_t v = 0; v < kVectors; ++v) {
+            scales[v] = Simd::load_f16(group + block * kKeyBlock + v * Simd::kWidth);
+          }
+        }
+        const size_t end = std::min(head_dim, begin + kKvGroup);
+        for (size_t d = begin; d < end; ++d) {
+          Simd::F keys[kVectors];
+          for (size_t v = 0; v < kVectors; ++v) {
+            const size_t row = (block + v / kBlockVectors) * head_dim + d;
+            keys[v] = page->key(row * kKeyBlock + v % kBlockVectors * Simd::kWidth);
+            if constexpr (Page::kScaled) keys[v] = Simd::mul(keys[v], scales[v]);
+          }
+          for (size_t q = 0; q < kQueries; ++q) {
+            const Simd::F query = Simd::set(queries[q * query_stride + d]);
+            for (size_t v = 0; v < kVectors; ++v) {
+              sums[q][v] = Simd::fma(query, keys[v], sums[q][v]);
+            }
+          }
+        }
+      }
+      for (size_t q = 0; q < kQueries; ++q) {
+        for (size_t v = 0; v < kVectors; ++v) {
+          Simd::store(scores + q * kPagePositions + block * kKeyBlock + v * Simd::kWidth,
+                      sums[q][v]);
+        }
+      }
+    }
+  };
+};
+
+template <typename Page>
+void score_page(const AttentionTile& tile, const Page& page, size_t count, float* scores) noexcept {
+  const size_t stride = tile.layout->padded_dim;
+  for (size_t block = 0; block * kKeyBlock < count; block += Simd::kScoreBlocks) {
+    for (size_t q = 0; q < tile.query_count; q += Simd::kScoreQueries) {
+      const size_t queries = std::min(Simd::kScoreQueries, tile.query_count - q);
+      run_of<Simd::kScoreQueries, Score<Page>::template Of>(queries, &page, tile.layout->head_dim,
+                                                            block, tile.queries + q * stride,
+                                                            stride, scores + q * kPagePositions);
+    }
+  }
+}
+
+// sums[q] += sum over positions [begin, end) of weights[q][p] * value[p], 32 dimensions of them.
+template <typename Page>
+struct Weigh {
+  template <size_t kQueries>
+  struct Of {
+    static void run(const Page* page, size_t padded_dim, size_t first_dim, size_t begin, size_t end,
+                    const float* weights, float* sums, size_t stride) noexcept {
+      Simd::F total[kQueries][kGroupVectors];
+      for (size_t q = 0; q < kQueries; ++q) {
+        for (size_t v = 0; v < kGroupVectors; ++v) {
+          total[q][v] = Simd::load(sums + q * stride + first_dim + v * Simd::kWidth);
+        }
+      }
+      for (size_t p = begin; p < end; ++p) {
+        Simd::F values[kGroupVectors];
+        for (size_t v = 0; v < kGroupVectors; ++v) {
+          values[v] = page->value(p * padded_dim + first_dim + v * Simd::kWidth);
+        }
+        for (size_t q = 0; q < kQueries; ++q) {
+          const Simd::F weight = Simd::set(weights[q * kPagePositions + p]);
+          for (size_t v = 0; v < kGroupVectors; ++v) {
+            total[q][v] = Simd::fma(weight, values[v], total[q][v]);
+          }
+        }
+      }
+      for (size_t q = 0; q < kQueries; ++q) {
+        for (size_t v = 0; v < kGroupVectors; ++v) {
+          Simd::store(sums + q * stride + first_dim + v * Simd::kWidth, total[q][v]);
+        }
+      }
+    }
+  };
+};
+
+inline size_t visible_in_page(const AttentionTile& tile, size_t query, size_t first) noexcept {
+  const size_t visible = tile.visible[query];
+  return visible <= first ? 0 : std::min<size_t>(visible - first, kPagePositions);
+}
+
+// weights[q][p] times the scale of value p's group. REQUIRES: queries <= kValueQueries.
+inline void scale_weights(const uint16_t* scales, const float* weights, size_t queries,
+                          float* scaled) noexcept {
+  for (size_t p = 0; p < kPagePositions; p += Simd::kWidth) {
+    const Simd::F scale = Simd::load_f16(scales + p);
+    for (size_t q = 0; q < queries; ++q) {
+      const size_t at = q * kPagePositions + p;
+      Simd::store(scaled + at, Simd::mul(Simd::load(weights + at), scale));
+    }
+  }
+}
+
+// Adds a page's weighted values to queries [q, q + queries): what all of them see together, then
+// the rest of each.
+template <typename Page>
+void weigh_queries(const AttentionTile& tile, const Page& page, const uint16_t* scales,
+                   size_t first, size_t q, size_t queries, const float* weights,
+                   float* sums) noexcept {
+  const size_t stride = tile.layout->padded_dim;
+  size_t common = kPagePositions;
+  for (size_t i = 0; i < queries; ++i) {
+    common = std::min(common, visible_in_page(tile, q + i, first));
+  }
+  float scaled[Simd::kValueQueries * kPagePositions];
+  for (size_t dim = 0; dim < stride; dim += kKvGroup) {
+    const float* used = weights;
+    if (scales != nullptr) {
+      scale_weights(scales + dim / kKvGroup * kPagePositions, weights, queries, scaled);
+      used = scaled;
+    }
+    run_of<Simd::kValueQueries, Weigh<Page>::template Of>(queries, &page, stride, dim, size_t{0},
+                                                          common, used, sums, stride);
+    for (size_t i = 0; i < queries; ++i) {
+      const size_t end = visible_in_page(tile, q + i, first);
+      if (end == common) continue;
+      Weigh<Page>::template Of<1>::run(&page, stride, dim, common, end, used + i * kPagePositions,
+                                       sums + i * stride, stride);
+    }
+  }
+}
+
+template <typename Page>
+void weigh_page(const AttentionTile& tile, const Page& page, const uint16_t* scales, size_t first,
+                const float* weights, float* sums) noexcept {
+  for (size_t q = 0; q < tile.query_count; q += Simd::kValueQueries) {
+    const size_t queries = std::min(Simd::kValueQueries, tile.query_count - q);
+    weigh_queries(tile, page, scales, first, q, queries, weights + q * kPagePositions,
+                  sums + q * tile.layout->padded_dim);
+  }
+}
+
+inline void multiply_row(float* row, size_t count, float factor) noexcept {
+  for (size_t i = 0; i < count; i += Simd::kWidth) {
+    Simd::store(row + i, Simd::mul(Simd::load(row + i), Simd::set(factor)));
+  }
+}
+
+// exp(x) of one value, by the same polynomial as the vectors.
+inline float exp_one(float x) noexcept {
+  float lanes[Simd::kWidth];
+  Simd::store(lanes, exp_f(Simd::set(x)));
+  return lanes[0];
+}
+
+// Turns `count` scores of a page into weights against the running maximum; sums already gathered
+// are scaled down when the maximum rises.
+inline void weights_of_scores(float* scores, size_t count, size_t padded_dim, float& maximum,
+                              float& denominator, float* sums) noexcept {
+  const float lowest = -std::numeric_limits<float>::infinity();
+  std::fill(scores + count, scores + kPagePositions, lowest);
+  Simd::F best = Simd::set(maximum);
+  for (size_t p = 0; p < kPagePositions; p += Simd::kWidth) {
+    best = Simd::max(Simd::load(scores + p), best);
+  }
+  const float raised = Simd::largest(best);
+  if (raised > maximum && maximum != lowest) {
+    const float factor = exp_one(maximum - raised);
+    multiply_row(sums, padded_dim, factor);
+    denominator *= factor;
+  }
+  maximum = raised;
+  Simd::F total = Simd::set(0.0F);
+  for (size_t p = 0; p < kPagePositions; p += Simd::kWidth) {
+    const Simd::F weight = exp_f(Simd::sub(Simd::load(scores + p), Simd::set(maximum)));
+    Simd::store(scores + p, weight);
+    total = Simd::add(total, weight);
+  }
+  denominator += Simd::sum(total);
+}
+
+// A page's elements as float32, for tiles of many queries. Keys come out scaled, as a direct score
+// takes them; values do not, since their scale is in the weights.
+template <typename Page>
+FloatPage widen_page(const Page& page, const KvLayout& layout, size_t count, float* keys,
+                     float* values) noexcept {
+  const size_t blocks = round_up(count, kKeyBlock * Simd::kScoreBlocks) / kKeyBlock;
+  for (size_t block = 0; block < blocks; ++block) {
+    for (size_t d = 0; d < layout.head_dim; ++d) {
+      const size_t row = (block * layout.head_dim + d) * kKeyBlock;
+      for (size_t i = 0; i < kKeyBlock; i += Simd::kWidth) {
+        Simd::F key = page.key(row + i);
+        if constexpr (Page::kScaled) {
+          const uint16_t* const group = page.key_scales + d / kKvGroup * kPagePositions;
+          key = Simd::mul(key, Simd::load_f16(group + block * kKeyBlock + i));
+        }
+        Simd::store(keys + row + i, key);
+      }
+    }
+  }
+  for (size_t i = 0; i < count * layout.padded_dim; i += Simd::kWidth) {
+    Simd::store(values + i, page.value(i));
+  }
+  return {keys, values, nullptr, nullptr};
+}
+
+template <typename Page>
+void attend_page(const AttentionTile& tile, const Page& page, const uint16_t* scales, size_t first,
+                 size_t count, const PartialAttention& out) noexcept {
+  float* const scores = tile.scratch;
+  const size_t padded_dim = tile.layout->padded_dim;
+  score_page(tile, page, count, scores);
+  for (size_t q = 0; q < tile.query_count; ++q) {
+    const size_t seen = visible_in_page(tile, q, first);
+    if (seen == 0) continue;
+    weights_of_scores(scores + q * kPagePositions, seen, padded_dim, out.maximum[q],
+                      out.denominator[q], out.sums + q * padded_dim);
+  }
+  weigh_page(tile, page, scales, first, scores, out.sums);
+}
+
+template <typename Page>
+void attend_pages(const AttentionTile& tile, size_t begin, size_t end,
+                  const PartialAttention& out) noexcept {
+  const KvLayout& layout = *tile.layout;
+  float* const keys = tile.scratch + tile.query_count * kPagePositions;
+  float* const values = keys + kPagePositions * layout.padded_dim;
+  // From here on, widening a page once costs less than widening it for each set of queries.
+  const bool widen = tile.query_count > 2 * Simd::kScoreQueries;
+  for (size_t first = begin; first < end; first += kPagePositions) {
+    const Page page = page_at<Page>(layout, tile.pages[first / kPagePositions] + tile.head_offset);
+    const uint16_t* const scales = Page::kScaled ? page.value_scales : nullptr;
+    const size_t count = std::min<size_t>(kPagePositions, end - first);
+    if (widen) {
+      attend_page(tile, widen_page(page, layout, count, keys, values), scales, first, count, out);
+    } else {
+      attend_page(tile, page, scales, first, count, out);
+    }
+  }
+}
+
+void attend(const AttentionTile& tile, size_t begin, size_t end,
+            const PartialAttention& out) noexcept {
+  std::fill_n(out.maximum, tile.query_count, -std::numeric_limits<float>::infinity());
+  std::fill_n(out.denominator, tile.query_count, 0.0F);
+  std::fill_n(out.sums, tile.query_count * tile.layout->padded_dim, 0.0F);
+  switch (tile.layout->type) {
+    case KvType::int8:
+      return attend_pages<Int8Page>(tile, begin, end, out);
+    case KvType::f16:
+      return attend_pages<HalfPage>(tile, begin, end, out);
+    default:
+      return attend_pages<FloatPage>(tile, begin, end, out);
+  }
+}
+
+void merge(size_t query_count, size_t padded_dim, const PartialAttention& part,
+           const PartialAttention& total) noexcept {
+  for (size_t q = 0; q < query_count; ++q) {
+    if (part.denominator[q] == 0.0F) continue;  // sees none of the part's positions
+    const float maximum = std::max(total.maximum[q], part.maximum[q]);
+    const float old_factor = exp_one(total.maximum[q] - maximum);
+    const float new_factor = exp_one(part.maximum[q] - maximum);
+    float* const to = total.sums + q * padded_dim;
+    const float* const from = part.sums + q * padded_dim;
+    for (size_t i = 0; i < padded_dim; i += Simd::kWidth) {
+      const Simd::F kept = Simd::mul(Simd::load(to + i), Simd::set(old_factor));
+      Simd::store(to + i, Simd::fma(Simd::load(from + i), Simd::set(new_factor), kept));
+    }
+    total.denominator[q] = total.denominator[q] * old_factor + part.denominator[q] * new_factor;
+    total.maximum[q] = maximum;
+  }
+}

@@ -1,0 +1,46 @@
+// The KV pages of a model on the CPU lane: one block of memory per page, for all layers.
+// Thread-safety: reserve and copy have one owner; distinct positions may be written, and anything
+// read, in parallel with each other.
+// Layout of a page: per layer, per kv head, what kv_layout.h describes.
+// Errors: out_of_memory with the needed and the available bytes; a failed reserve changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lanes/cpu/aligned_memory.h"
+#include "lanes/cpu/kv_layout.h"
+#include "lanes/lane.h"
+
+namespace qualia::lanes::cpu {
+
+class KvPages {
+ public:
+  KvPages(const ops::DecoderSpec& spec, KvType type);
+
+  uint64_t page_bytes() const { return page_bytes_; }
+  uint32_t page_count() const { return static_cast<uint32_t>(pages_.size()); }
+
+  // The system backs a page with memory when it is first written.
+  Result<void> reserve(uint32_t page_count);
+  void copy(PageId from, PageId to);
+
+  std::byte* page(PageId id) { return pages_[id].data(); }
+  const KvLayout& layout(size_t layer) const { return layers_[layer].layout; }
+  // Bytes from a page's start to a kv head.
+  size_t head_offset(size_t layer, size_t kv_head) const {
+    return layers_[layer].offset + kv_head * layers_[layer].layout.head_bytes;
+  }
+
+ private:
+  struct LayerPlace {
+    KvLayout layout;
+    size_t offset;
+  };
+
+  std::vector<LayerPlace> layers_;
+  uint64_t page_bytes_ = 0;
+  std::vector<AlignedMemory> pages_;
+};
+
+}  // namespace qualia::lanes::cpu

@@ -1,0 +1,20 @@
+// What of a decoder spec a host lane can execute.
+// Thread-safety: pure.
+// Errors: unsupported names the field and its value; corrupt_file for a spec that contradicts
+// itself.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "lanes/lane.h"
+
+namespace qualia::lanes {
+
+// `head_dim_max`: the largest head that the lane's attention takes.
+Result<void> check_spec(const ops::DecoderSpec& spec, std::string_view lane, uint32_t head_dim_max);
+
+// "int8", "f16", "f32", "automatic"
+std::string_view kv_name(KvType kv);
+
+}  // namespace qualia::lanes
