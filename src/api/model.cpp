@@ -136,7 +136,7 @@ Result<std::shared_ptr<Model::State>> load_state(const api::CircuitChoice& choic
 
   QUALIA_ASSIGN(std::unique_ptr<lanes::LaneModel> resident,
                 choice.lane->load(spec, decoder.weights,
-                                  {.precision = options.precision.value_or(Precision::fast),
+                                  {.precision = options.precision.value_or(Precision::precise),
                                    .kv = options.kv,
                                    .thread_count = thread_count,
                                    .progress = options.progress}));

@@ -1,10 +1,13 @@
-// Activations: rows of x made ready for products: INT8 per 32 values, float32, or both.
+// Activations: rows of x made ready for products: INT8 per 32 values, pairs of INT8, float32, or
+// float32 with either.
 // Thread-safety: set() on distinct rows may run in parallel; products read them afterwards.
 // Layout: tiles of kTokenTile rows; within a tile block by block of 32 k, within a block row by
 // row, so that a product of a tile reads one contiguous range. A row of INT8 is one cache line a
 // block. INT8: scale = max|x| / 127, value = x / scale rounded to even, in [-127, 127]; a block
 // without a value above 2^-100 is zero; a block that holds NaN or infinity has a scale that is not
-// finite. Columns beyond k (up to the block's end) are zero.  Errors: out_of_memory at creation.
+// finite. A pair takes two neighbouring rows: the first as above, the second the INT8 form of what
+// the first lost; together they hold 15 bits, and integer kernels serve them as two rows.
+// Columns beyond k (up to the block's end) are zero. Errors: out_of_memory at creation.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +36,12 @@ struct alignas(64) ActivationBlock {
 };
 static_assert(sizeof(ActivationBlock) == 64);
 
-enum class ActivationForms : uint8_t { int8 = 1, f32 = 2, both = 3 };
+// A set: one or the other INT8 form, with or without float32.
+enum class ActivationForms : uint8_t { int8 = 1, f32 = 2, int8_pair = 4 };
+
+constexpr ActivationForms operator|(ActivationForms a, ActivationForms b) {
+  return static_cast<ActivationForms>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
 
 constexpr bool has_form(ActivationForms forms, ActivationForms form) {
   return (static_cast<unsigned>(forms) & static_cast<unsigned>(form)) != 0;
@@ -50,7 +58,10 @@ class Activations {
   // among the rows of one product.
   void set(const float* x, size_t k, size_t m_begin, size_t m_end) noexcept;
 
-  // First block of a tile of rows that have `blocks` blocks each.
+  // INT8 rows that a row of x takes: two where they are paired.
+  size_t int8_rows() const { return is_paired_ ? 2 : 1; }
+
+  // First block of a tile of INT8 or float32 rows that have `blocks` blocks each.
   const ActivationBlock* int8_tile(size_t tile, size_t blocks) const {
     return int8() + tile * blocks * kTokenTile;
   }
@@ -59,6 +70,7 @@ class Activations {
   }
 
  private:
+  void set_int8(const float* values, size_t row, size_t block, size_t blocks) noexcept;
   ActivationBlock* int8() const { return reinterpret_cast<ActivationBlock*>(int8_.data()); }
   float* f32() const { return reinterpret_cast<float*>(f32_.data()); }
 
@@ -68,6 +80,7 @@ class Activations {
   AlignedMemory int8_;
   AlignedMemory f32_;
   Quantize quantize_ = nullptr;
+  bool is_paired_ = false;
 };
 
 }  // namespace qualia::lanes::cpu

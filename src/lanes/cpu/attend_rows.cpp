@@ -1,4 +1,5 @@
 // Attention of a step: rotation, KV writes, tiles of queries, and merging of chunks.
+#include <algorithm>
 #include <cstring>
 
 #include "lanes/cpu/step.h"
@@ -89,6 +90,7 @@ class LayerAttention {
                     head_dim * sizeof(float));
         rotate(row, target);
         for (size_t d = 0; d < head_dim; ++d) target[d] *= spec_.score_scale;
+        std::fill(target + head_dim, target + layout_.padded_dim, 0.0F);
         space_.visible[query] = step_.batch.rows[row].position + 1;
       }
     }

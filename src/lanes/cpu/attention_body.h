@@ -1,37 +1,22 @@
-// Bodies of the attention kernels over Simd. Included inside an anonymous namespace, and inside a
-// target region where Simd needs one (kernels_body.h), after row_kernels_body.h.
-// Thread-safety: pure.
-// One pass over keys and values serves all queries of a tile. A query's sums are formed in an order
-// that depends on its own positions alone: page by page, dimension by dimension, position by
-// position; so a result is bit-equal whatever the tile. A query never reads weights beyond what it
-// sees: a NaN that a later row wrote stays out of it.
+// Bodies of the attention kernels over f16 and f32 pages, and what those over INT8 share, over
+// Simd. Included inside an anonymous namespace, and inside a target region where Simd needs one
+// (kernels_body.h), after row_kernels_body.h. Thread-safety: pure. One pass over keys and values
+// serves all queries of a tile. A query's sums are formed in an order that depends on its own
+// positions alone: page by page, dimension by dimension, position by position; so a result is
+// bit-equal whatever the tile. A query never reads weights beyond what it sees: a NaN that a later
+// row wrote stays out of it.
 #pragma once
 
 // Elements as the page stores them; `keys` and `values` point to the kv head's place.
-struct Int8Page {
-  static constexpr bool kScaled = true;
-  const int8_t* keys;
-  const int8_t* values;
-  const uint16_t* key_scales;
-  const uint16_t* value_scales;
-  Simd::F key(size_t index) const noexcept { return Simd::load_i8(keys + index); }
-  Simd::F value(size_t index) const noexcept { return Simd::load_i8(values + index); }
-};
 struct HalfPage {
-  static constexpr bool kScaled = false;
   const uint16_t* keys;
   const uint16_t* values;
-  const uint16_t* key_scales;
-  const uint16_t* value_scales;
   Simd::F key(size_t index) const noexcept { return Simd::load_f16(keys + index); }
   Simd::F value(size_t index) const noexcept { return Simd::load_f16(values + index); }
 };
 struct FloatPage {
-  static constexpr bool kScaled = false;
   const float* keys;
   const float* values;
-  const uint16_t* key_scales;
-  const uint16_t* value_scales;
   Simd::F key(size_t index) const noexcept { return Simd::load(keys + index); }
   Simd::F value(size_t index) const noexcept { return Simd::load(values + index); }
 };
@@ -41,8 +26,10 @@ Page page_at(const KvLayout& layout, const std::byte* head) noexcept {
   Page page;
   page.keys = reinterpret_cast<decltype(page.keys)>(head);
   page.values = reinterpret_cast<decltype(page.values)>(head + layout.values_offset);
-  page.key_scales = reinterpret_cast<const uint16_t*>(head + layout.key_scales_offset);
-  page.value_scales = reinterpret_cast<const uint16_t*>(head + layout.value_scales_offset);
+  if constexpr (requires { page.key_scales; }) {
+    page.key_scales = reinterpret_cast<const uint16_t*>(head + layout.key_scales_offset);
+    page.value_scales = reinterpret_cast<const uint16_t*>(head + layout.value_scales_offset);
+  }
   return page;
 }
 
@@ -67,31 +54,18 @@ struct Score {
                     size_t query_stride, float* scores) noexcept {
       constexpr size_t kVectors = Simd::kScoreBlocks * kBlockVectors;
       Simd::F sums[kQueries][kVectors];
-      Simd::F scales[kVectors];
       for (size_t q = 0; q < kQueries; ++q) {
         for (size_t v = 0; v < kVectors; ++v) sums[q][v] = Simd::set(0.0F);
       }
-      for (size_t begin = 0; begin < head_dim; begin += kKvGroup) {
-        if constexpr (Page::kScaled) {
-          const uint16_t* const group = page->key_scales + begin / kKvGroup * kPagePositions;
-          for (size_t v = 0; v < kVectors; ++v) {
-            scales[v] = Simd::load_f16(group + block * kKeyBlock + v * Simd::kWidth);
-          }
+      for (size_t d = 0; d < head_dim; ++d) {
+        Simd::F keys[kVectors];
+        for (size_t v = 0; v < kVectors; ++v) {
+          const size_t row = (block + v / kBlockVectors) * head_dim + d;
+          keys[v] = page->key(row * kKeyBlock + v % kBlockVectors * Simd::kWidth);
         }
-        const size_t end = std::min(head_dim, begin + kKvGroup);
-        for (size_t d = begin; d < end; ++d) {
-          Simd::F keys[kVectors];
-          for (size_t v = 0; v < kVectors; ++v) {
-            const size_t row = (block + v / kBlockVectors) * head_dim + d;
-            keys[v] = page->key(row * kKeyBlock + v % kBlockVectors * Simd::kWidth);
-            if constexpr (Page::kScaled) keys[v] = Simd::mul(keys[v], scales[v]);
-          }
-          for (size_t q = 0; q < kQueries; ++q) {
-            const Simd::F query = Simd::set(queries[q * query_stride + d]);
-            for (size_t v = 0; v < kVectors; ++v) {
-              sums[q][v] = Simd::fma(query, keys[v], sums[q][v]);
-            }
-          }
+        for (size_t q = 0; q < kQueries; ++q) {
+          const Simd::F query = Simd::set(queries[q * query_stride + d]);
+          for (size_t v = 0; v < kVectors; ++v) sums[q][v] = Simd::fma(query, keys[v], sums[q][v]);
         }
       }
       for (size_t q = 0; q < kQueries; ++q) {
@@ -156,53 +130,34 @@ inline size_t visible_in_page(const AttentionTile& tile, size_t query, size_t fi
   return visible <= first ? 0 : std::min<size_t>(visible - first, kPagePositions);
 }
 
-// weights[q][p] times the scale of value p's group. REQUIRES: queries <= kValueQueries.
-inline void scale_weights(const uint16_t* scales, const float* weights, size_t queries,
-                          float* scaled) noexcept {
-  for (size_t p = 0; p < kPagePositions; p += Simd::kWidth) {
-    const Simd::F scale = Simd::load_f16(scales + p);
-    for (size_t q = 0; q < queries; ++q) {
-      const size_t at = q * kPagePositions + p;
-      Simd::store(scaled + at, Simd::mul(Simd::load(weights + at), scale));
-    }
-  }
-}
-
 // Adds a page's weighted values to queries [q, q + queries): what all of them see together, then
 // the rest of each.
 template <typename Page>
-void weigh_queries(const AttentionTile& tile, const Page& page, const uint16_t* scales,
-                   size_t first, size_t q, size_t queries, const float* weights,
-                   float* sums) noexcept {
+void weigh_queries(const AttentionTile& tile, const Page& page, size_t first, size_t q,
+                   size_t queries, const float* weights, float* sums) noexcept {
   const size_t stride = tile.layout->padded_dim;
   size_t common = kPagePositions;
   for (size_t i = 0; i < queries; ++i) {
     common = std::min(common, visible_in_page(tile, q + i, first));
   }
-  float scaled[Simd::kValueQueries * kPagePositions];
   for (size_t dim = 0; dim < stride; dim += kKvGroup) {
-    const float* used = weights;
-    if (scales != nullptr) {
-      scale_weights(scales + dim / kKvGroup * kPagePositions, weights, queries, scaled);
-      used = scaled;
-    }
     run_of<Simd::kValueQueries, Weigh<Page>::template Of>(queries, &page, stride, dim, size_t{0},
-                                                          common, used, sums, stride);
+                                                          common, weights, sums, stride);
     for (size_t i = 0; i < queries; ++i) {
       const size_t end = visible_in_page(tile, q + i, first);
       if (end == common) continue;
-      Weigh<Page>::template Of<1>::run(&page, stride, dim, common, end, used + i * kPagePositions,
-                                       sums + i * stride, stride);
+      Weigh<Page>::template Of<1>::run(&page, stride, dim, common, end,
+                                       weights + i * kPagePositions, sums + i * stride, stride);
     }
   }
 }
 
 template <typename Page>
-void weigh_page(const AttentionTile& tile, const Page& page, const uint16_t* scales, size_t first,
-                const float* weights, float* sums) noexcept {
+void weigh_page(const AttentionTile& tile, const Page& page, size_t first, const float* weights,
+                float* sums) noexcept {
   for (size_t q = 0; q < tile.query_count; q += Simd::kValueQueries) {
     const size_t queries = std::min(Simd::kValueQueries, tile.query_count - q);
-    weigh_queries(tile, page, scales, first, q, queries, weights + q * kPagePositions,
+    weigh_queries(tile, page, first, q, queries, weights + q * kPagePositions,
                   sums + q * tile.layout->padded_dim);
   }
 }
@@ -246,8 +201,7 @@ inline void weights_of_scores(float* scores, size_t count, size_t padded_dim, fl
   denominator += Simd::sum(total);
 }
 
-// A page's elements as float32, for tiles of many queries. Keys come out scaled, as a direct score
-// takes them; values do not, since their scale is in the weights.
+// A page's elements as float32, for tiles of many queries.
 template <typename Page>
 FloatPage widen_page(const Page& page, const KvLayout& layout, size_t count, float* keys,
                      float* values) noexcept {
@@ -256,34 +210,35 @@ FloatPage widen_page(const Page& page, const KvLayout& layout, size_t count, flo
     for (size_t d = 0; d < layout.head_dim; ++d) {
       const size_t row = (block * layout.head_dim + d) * kKeyBlock;
       for (size_t i = 0; i < kKeyBlock; i += Simd::kWidth) {
-        Simd::F key = page.key(row + i);
-        if constexpr (Page::kScaled) {
-          const uint16_t* const group = page.key_scales + d / kKvGroup * kPagePositions;
-          key = Simd::mul(key, Simd::load_f16(group + block * kKeyBlock + i));
-        }
-        Simd::store(keys + row + i, key);
+        Simd::store(keys + row + i, page.key(row + i));
       }
     }
   }
   for (size_t i = 0; i < count * layout.padded_dim; i += Simd::kWidth) {
     Simd::store(values + i, page.value(i));
   }
-  return {keys, values, nullptr, nullptr};
+  return {keys, values};
 }
 
-template <typename Page>
-void attend_page(const AttentionTile& tile, const Page& page, const uint16_t* scales, size_t first,
-                 size_t count, const PartialAttention& out) noexcept {
-  float* const scores = tile.scratch;
+// Turns a page's scores into weights, each query's against its own running maximum.
+inline void weights_of_page(const AttentionTile& tile, size_t first, float* scores,
+                            const PartialAttention& out) noexcept {
   const size_t padded_dim = tile.layout->padded_dim;
-  score_page(tile, page, count, scores);
   for (size_t q = 0; q < tile.query_count; ++q) {
     const size_t seen = visible_in_page(tile, q, first);
     if (seen == 0) continue;
     weights_of_scores(scores + q * kPagePositions, seen, padded_dim, out.maximum[q],
                       out.denominator[q], out.sums + q * padded_dim);
   }
-  weigh_page(tile, page, scales, first, scores, out.sums);
+}
+
+template <typename Page>
+void attend_page(const AttentionTile& tile, const Page& page, size_t first, size_t count,
+                 const PartialAttention& out) noexcept {
+  float* const scores = tile.scratch;
+  score_page(tile, page, count, scores);
+  weights_of_page(tile, first, scores, out);
+  weigh_page(tile, page, first, scores, out.sums);
 }
 
 template <typename Page>
@@ -296,15 +251,17 @@ void attend_pages(const AttentionTile& tile, size_t begin, size_t end,
   const bool widen = tile.query_count > 2 * Simd::kScoreQueries;
   for (size_t first = begin; first < end; first += kPagePositions) {
     const Page page = page_at<Page>(layout, tile.pages[first / kPagePositions] + tile.head_offset);
-    const uint16_t* const scales = Page::kScaled ? page.value_scales : nullptr;
     const size_t count = std::min<size_t>(kPagePositions, end - first);
     if (widen) {
-      attend_page(tile, widen_page(page, layout, count, keys, values), scales, first, count, out);
+      attend_page(tile, widen_page(page, layout, count, keys, values), first, count, out);
     } else {
-      attend_page(tile, page, scales, first, count, out);
+      attend_page(tile, page, first, count, out);
     }
   }
 }
+
+// The functions above serve INT8 pages too.
+#include "lanes/cpu/attention_int8_body.h"
 
 void attend(const AttentionTile& tile, size_t begin, size_t end,
             const PartialAttention& out) noexcept {
@@ -313,7 +270,7 @@ void attend(const AttentionTile& tile, size_t begin, size_t end,
   std::fill_n(out.sums, tile.query_count * tile.layout->padded_dim, 0.0F);
   switch (tile.layout->type) {
     case KvType::int8:
-      return attend_pages<Int8Page>(tile, begin, end, out);
+      return attend_int8_pages(tile, begin, end, out);
     case KvType::f16:
       return attend_pages<HalfPage>(tile, begin, end, out);
     default:

@@ -6,7 +6,7 @@
 namespace qualia::lanes {
 
 using BatchingModels = testing::Types<cpu::FastModel, cpu::FastQ8Model, cpu::FastQ4Model,
-                                 cpu::PreciseModel, cpu::ExactModel>;
+                                      cpu::PreciseModel, cpu::ExactModel>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, Batching, BatchingModels);
 
 namespace {

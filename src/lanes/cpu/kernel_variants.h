@@ -8,9 +8,9 @@
 #include "lanes/cpu/cpu_features.h"
 #include "lanes/cpu/kernels.h"
 
-#define QUALIA_CPU_KERNELS(X) \
-  X(avx512, features.avx512)  \
-  X(avx2, features.avx2)      \
+#define QUALIA_CPU_KERNELS(X)                       \
+  X(avx512, features.avx512&& features.avx512_vnni) \
+  X(avx2, features.avx2)                            \
   X(portable, true)
 
 namespace qualia::lanes::cpu {

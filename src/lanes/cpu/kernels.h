@@ -2,10 +2,11 @@
 // Thread-safety: pure; distinct outputs may run in parallel.
 // Every variant is one line of kernel_variants.h, which feeds the choice, the parity test and the
 // benchmark. Bounds: rms_norm, swiglu, residual_add, argmax and attention as their headers in ops/
-// say; a row's result depends on its own inputs alone, not on the tile it is computed in.
-// Errors: none; NaN passes through.
+// say, over INT8 pages those of queries and weights rounded to 16 bits; a row's result depends on
+// its own inputs alone, not on the tile it is computed in. Errors: none; NaN passes through.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -29,14 +30,16 @@ struct AttentionTile {
   const std::byte* const* pages = nullptr;  // of the sequence, in order
   size_t head_offset = 0;                   // bytes from a page's start to this kv head
   size_t query_count = 0;
-  const float* queries = nullptr;     // [query_count][padded_dim], times the score scale
+  const float* queries = nullptr;     // [query_count][padded_dim], times the score scale; 0 beyond
   const uint32_t* visible = nullptr;  // [query_count]: a query sees positions 0 .. visible - 1
   float* scratch = nullptr;           // attention_scratch_count floats, aligned to 64 bytes
 };
 
-// Scores of a page, and one page of keys and values as float32.
+// Scores of a page, and one page of keys and values as float32 or, over INT8 pages, the queries as
+// 16-bit integers with a scale per 32.
 constexpr size_t attention_scratch_count(size_t query_count, size_t padded_dim) {
-  return query_count * kPagePositions + 2 * kPagePositions * padded_dim;
+  const size_t words = query_count * (padded_dim / 2 + padded_dim / kKvGroup);
+  return query_count * kPagePositions + std::max(2 * kPagePositions * padded_dim, words);
 }
 
 struct Kernels {

@@ -1,4 +1,4 @@
-// The kernels for AVX-512 (F, BW, DQ, VL).
+// The kernels for AVX-512 (F, BW, DQ, VL, VNNI).
 #include <immintrin.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "lanes/cpu/target_region.h"
 #include "tensor/float16.h"
 
-QUALIA_TARGET_BEGIN("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+QUALIA_TARGET_BEGIN("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")
 
 namespace qualia::lanes::cpu {
 namespace {

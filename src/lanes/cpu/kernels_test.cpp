@@ -242,7 +242,9 @@ TEST_P(KernelVariant, AttentionKeepsToItsBoundOverAllKvTypesAndSizes) {
           ops::attention_f32(queries.data() + q * head_dim, kv.reference(), positions, head_dim,
                              1.0F, expected.data());
           // |s| stays below 8, |value| below 5.
-          const float bound = (static_cast<float>(head_dim) / 8 + 16) * kEpsilon * 8 * 5;
+          float bound = (static_cast<float>(head_dim) / 8 + 16) * kEpsilon * 8 * 5;
+          // Queries and weights in 16 bits; INT8 itself costs some ten times as much.
+          if (type == KvType::int8) bound += 5e-4F;
           for (size_t d = 0; d < head_dim; ++d) {
             ASSERT_NEAR(actual[q * head_dim + d], expected[d], bound);
           }
@@ -322,7 +324,7 @@ TEST_P(KernelVariant, Int8KvOfZerosIsZero) {
   const std::vector<float> zeros(32, 0.0F);
   kernels().store_kv(layout, zeros.data(), zeros.data(), 0, head.data());
   const auto* codes = reinterpret_cast<const int8_t*>(head.data() + layout.values_offset);
-  EXPECT_THAT(std::vector<int8_t>(codes, codes + 32), testing::Each(0));
+  for (size_t d = 0; d < 32; ++d) EXPECT_EQ(codes[layout.value_index(0, d)], 0) << d;
 }
 
 INSTANTIATE_TEST_SUITE_P(Usable, KernelVariant,
@@ -337,6 +339,8 @@ TEST(KernelVariants, EndWithPortableAndFollowTheFeatures) {
   features.avx2 = true;
   EXPECT_EQ(usable_kernels(features).front()->name, "avx2");
   features.avx512 = true;
+  EXPECT_EQ(usable_kernels(features).front()->name, "avx2");
+  features.avx512_vnni = true;
   EXPECT_EQ(usable_kernels(features).front()->name, "avx512");
 }
 

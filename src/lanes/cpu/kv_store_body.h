@@ -37,8 +37,9 @@ inline void store_kv_i8(const KvLayout& layout, const float* key, const float* v
     std::copy_n(key + begin, count, group);
     key_scales[scale_at] = quantize_group(group, codes);
     for (size_t i = 0; i < count; ++i) keys[layout.key_index(at, begin + i)] = codes[i];
-    std::copy_n(value + begin, count, group);
-    value_scales[scale_at] = quantize_group(group, values + layout.value_index(at, begin));
+    std::fill(std::copy_n(value + begin, count, group), group + kKvGroup, 0.0F);
+    value_scales[scale_at] = quantize_group(group, codes);
+    for (size_t i = 0; i < kKvGroup; ++i) values[layout.value_index(at, begin + i)] = codes[i];
   }
 }
 

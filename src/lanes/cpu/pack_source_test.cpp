@@ -86,7 +86,7 @@ TEST(RowFactors, HoldScalesThatBinary16CannotHold) {
     auto matrix = PackedMatrix::create(DType::q4_k, 5, 256, Precision::precise, Isa::portable);
     ASSERT_TRUE(matrix.has_value());
     matrix->pack(weight.view(), 0, 1);
-    auto x = Activations::create(1, 256, ActivationForms::f32, Isa::portable);
+    auto x = Activations::create(1, 256, matrix->form(), Isa::portable);
     ASSERT_TRUE(x.has_value());
     for (size_t column = 0; column < 256; column += 37) {
       std::vector<float> unit(256);

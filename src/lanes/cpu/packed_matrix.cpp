@@ -30,7 +30,8 @@ bool PackedMatrix::can_pack(DType dtype) {
 
 ActivationForms PackedMatrix::reads(DType dtype, Precision precision) {
   const bool is_integer = packed_format_info(format_of(dtype, precision)).is_integer();
-  return precision == Precision::fast && is_integer ? ActivationForms::int8 : ActivationForms::f32;
+  if (!is_integer || precision == Precision::exact) return ActivationForms::f32;
+  return precision == Precision::fast ? ActivationForms::int8 : ActivationForms::int8_pair;
 }
 
 Result<size_t> PackedMatrix::packed_bytes(DType dtype, size_t n, size_t k, Precision precision) {
@@ -60,7 +61,9 @@ Result<PackedMatrix> PackedMatrix::create_in(std::byte* memory, DType dtype, siz
   matrix.data_ = memory;
   matrix.format_ = format_of(dtype, precision);
   matrix.form_ = reads(dtype, precision);
-  matrix.product_ = find_product(matrix.format_, matrix.form_, isa);
+  const bool is_float = matrix.form_ == ActivationForms::f32;
+  matrix.product_ =
+      find_product(matrix.format_, is_float ? ActivationForms::f32 : ActivationForms::int8, isa);
   matrix.n_ = n;
   matrix.k_ = k;
   matrix.panel_bytes_ = packed_format_info(matrix.format_).block_bytes() * block_count(k);
@@ -80,7 +83,7 @@ void PackedMatrix::pack(const TensorView& source, size_t panel_begin, size_t pan
 // Rows of x whose activations fit the cache, a multiple of what kernels take at once.
 size_t PackedMatrix::token_block() const {
   const size_t unit =
-      form_ == ActivationForms::int8 ? sizeof(ActivationBlock) : kBlockColumns * sizeof(float);
+      form_ == ActivationForms::f32 ? kBlockColumns * sizeof(float) : sizeof(ActivationBlock);
   const size_t rows = kActivationBytesMax / (block_count(k_) * unit);
   return std::max(kRowsAtOnce, rows / kRowsAtOnce * kRowsAtOnce);
 }
@@ -98,11 +101,16 @@ void PackedMatrix::multiply(const Activations& x, size_t m, float* y, size_t y_s
   arguments.row_factors = has_row_factors_ ? row_factors() + first_row : nullptr;
   arguments.y_stride = y_stride;
   arguments.rows = std::min(n_, panel_end * kPanelRows) - first_row;
-  for (size_t first = 0; first < m; first += step) {
-    if (form_ == ActivationForms::int8) arguments.int8 = x.int8_tile(first / kTokenTile, blocks);
-    if (form_ == ActivationForms::f32) arguments.f32 = x.f32_tile(first / kTokenTile, blocks);
-    arguments.m = std::min(step, m - first);
-    arguments.y = y + first * y_stride + first_row;
+  arguments.is_paired = form_ == ActivationForms::int8_pair;
+  const size_t x_rows = arguments.is_paired ? 2 : 1;  // of a row of y
+  for (size_t first = 0; first < m * x_rows; first += step) {
+    if (form_ == ActivationForms::f32) {
+      arguments.f32 = x.f32_tile(first / kTokenTile, blocks);
+    } else {
+      arguments.int8 = x.int8_tile(first / kTokenTile, blocks);
+    }
+    arguments.m = std::min(step, m * x_rows - first);
+    arguments.y = y + first / x_rows * y_stride + first_row;
     product_(arguments);
   }
 }

@@ -24,8 +24,8 @@ class PackedMatrix {
  public:
   static bool can_pack(DType dtype);
 
-  // Which form of activations products of this type read in this precision: INT8 in fast precision
-  // for quantised types, float32 for all else.
+  // Which form of activations products of this type read in this precision: for quantised types
+  // INT8 in fast precision and pairs of INT8 in precise; float32 for all else.
   static ActivationForms reads(DType dtype, Precision precision);
 
   // Bytes that create_in() needs. REQUIRES: can_pack(dtype).
@@ -47,6 +47,7 @@ class PackedMatrix {
   size_t panel_count() const { return (n_ + kPanelRows - 1) / kPanelRows; }
   size_t size_bytes() const { return size_bytes_; }  // packed
   PackedFormat format() const { return format_; }
+  ActivationForms form() const { return form_; }  // that multiply() reads
 
   // y[row * y_stride + j] = sum_k x[row, k] W[j, k] for rows [0, m) of x and j of the panels
   // [panel_begin, panel_end), j < n. m = 1 is a GEMV, larger m read the weights once per block of

@@ -70,6 +70,16 @@ std::vector<double> rounded_activations(const std::vector<float>& x) {
   return rounded;
 }
 
+// Activations as pairs of INT8 stand for them.
+std::vector<double> paired_activations(const std::vector<float>& x) {
+  std::vector<double> sum = rounded_activations(x);
+  std::vector<float> residual(x.size());
+  for (size_t i = 0; i < x.size(); ++i) residual[i] = x[i] - static_cast<float>(sum[i]);
+  const std::vector<double> rest = rounded_activations(residual);
+  for (size_t i = 0; i < x.size(); ++i) sum[i] += rest[i];
+  return sum;
+}
+
 PackedMatrix pack(const SourceWeight& weight, Precision precision, Isa isa) {
   auto matrix = PackedMatrix::create(weight.dtype, weight.n, weight.k, precision, isa);
   EXPECT_TRUE(matrix.has_value());
@@ -79,7 +89,7 @@ PackedMatrix pack(const SourceWeight& weight, Precision precision, Isa isa) {
 
 std::vector<float> multiply(const PackedMatrix& matrix, const std::vector<float>& x, size_t m,
                             Isa isa) {
-  auto activations = Activations::create(m, matrix.columns(), ActivationForms::both, isa);
+  auto activations = Activations::create(m, matrix.columns(), matrix.form(), isa);
   EXPECT_TRUE(activations.has_value());
   activations->set(x.data(), matrix.columns(), 0, m);
   std::vector<float> y(m * matrix.rows(), -1.0F);
@@ -164,14 +174,31 @@ TEST_P(Products, InExactPrecisionMatchTheReference) {
   }
 }
 
-TEST_P(Products, InPrecisePrecisionRoundOnlyScales) {
+TEST_P(Products, InPrecisePrecisionMatchPairsOfIntegersInDouble) {
   const DType dtype = GetParam();
   const size_t k = round_to_block(576, dtype);
   const SourceWeight weight = random_weight(dtype, kOutputsMax, k, 15);
   const std::vector<float> x = random_activations(kRowsMax, k, 16);
-  const Expected expected =
-      multiply_in_double({x.begin(), x.end()}, dequantized(weight), kRowsMax, kOutputsMax, k);
-  check_sizes(weight, x, Precision::precise, expected, 1e-5 + scale_rounding(dtype));
+  const bool is_paired =
+      PackedMatrix::reads(dtype, Precision::precise) == ActivationForms::int8_pair;
+  const std::vector<double> seen =
+      is_paired ? paired_activations(x) : std::vector<double>(x.begin(), x.end());
+  const Expected expected = multiply_in_double(seen, dequantized(weight), kRowsMax, kOutputsMax, k);
+  check_sizes(weight, x, Precision::precise, expected, 1e-6 + scale_rounding(dtype));
+}
+
+TEST(PairedActivations, KeepFifteenBitsOfABlocksLargestValue) {
+  const std::vector<float> x = random_activations(8, 320, 27);
+  const std::vector<double> seen = paired_activations(x);
+  for (size_t begin = 0; begin < x.size(); begin += kBlockColumns) {
+    double largest = 0.0;
+    for (size_t i = begin; i < begin + kBlockColumns; ++i) {
+      largest = std::max(largest, std::abs(static_cast<double>(x[i])));
+    }
+    for (size_t i = begin; i < begin + kBlockColumns; ++i) {
+      ASSERT_NEAR(seen[i], static_cast<double>(x[i]), largest / (2 * 127 * 254) * 1.01);
+    }
+  }
 }
 
 TEST_P(Products, GiveARowTheSameBitsAloneAndInABatch) {
@@ -203,9 +230,9 @@ TEST_P(Products, GiveTheSameBitsInAnyRangesOfPanels) {
   const SourceWeight weight = random_weight(dtype, 16 * 7 + 5, k, 19);
   const std::vector<float> x = random_activations(6, k, 20);
   for (const Isa isa : isas()) {
-    const PackedMatrix matrix = pack(weight, Precision::fast, isa);
+    const PackedMatrix matrix = pack(weight, Precision::precise, isa);
     const std::vector<float> whole = multiply(matrix, x, 6, isa);
-    auto activations = Activations::create(6, k, ActivationForms::both, isa);
+    auto activations = Activations::create(6, k, matrix.form(), isa);
     ASSERT_TRUE(activations.has_value());
     activations->set(x.data(), k, 0, 6);
     for (size_t grain = 1; grain <= 5; ++grain) {

@@ -4,6 +4,8 @@
 // panels, t over m rows of x. INT8 form, per block (per half in the g16 formats):
 //   y += (weight scale * activation scale) * integer dot + min * activation scale * activation sum
 // Float form: each block's 32 products are summed in float32, then added to y.
+// Paired: rows 2i and 2i + 1 of x are the two halves of row i (activations.h), whose products are
+// added when they are stored.
 // Order: blocks ascending, so that a result depends neither on m nor on the panel range.
 // Bounds, per output, eps = 2^-24: INT8 form within (k / 16 + 8) eps * sum |terms| of that formula;
 // float form within (k / 32 + 40) eps * sum |x w|, w the weights that the panel stands for.
@@ -27,7 +29,8 @@ struct ProductArguments {
   const ActivationBlock* int8 =
       nullptr;  // tile of the first row of x, in the form the variant reads
   const float* f32 = nullptr;
-  size_t m = 0;
+  size_t m = 0;  // rows of x: two for a row of y where they are paired
+  bool is_paired = false;
   float* y = nullptr;  // row 0 of x, row 0 of the first panel
   size_t y_stride = 0;
   size_t rows = 0;  // of y: the last panel may have fewer than 16

@@ -1,7 +1,7 @@
 // Every product variant, one thread: weight bytes per second, their share of what one thread reads
 // from the same memory in turns, and multiply-adds per second.
-// m = 1 walks 96 MiB of panels (a large server cache holds them, hence the share in turns); m > 1 a
-// matrix of 1536 x 1536.
+// m = 1 and 2 (a row in precise precision is two of INT8) walk 96 MiB of panels (a large server
+// cache holds them, hence the share in turns); m > 2 a matrix of 1536 x 1536.
 #include <benchmark/benchmark.h>
 
 #include <time.h>
@@ -60,7 +60,7 @@ double share_of_reading(const AlignedMemory& memory, const Product& product) {
 void run_product(benchmark::State& state, const ProductVariant& variant, size_t m) {
   const size_t blocks = block_count(kColumns);
   const size_t panel_bytes = blocks * packed_format_info(variant.format).block_bytes();
-  const size_t panels = m == 1 ? kStreamBytes / panel_bytes : kBatchRows / kPanelRows;
+  const size_t panels = m <= 2 ? kStreamBytes / panel_bytes : kBatchRows / kPanelRows;
   auto memory = AlignedMemory::allocate(panels * panel_bytes);
   auto x = Activations::create(m, kColumns, variant.form, variant.isa);
   if (!memory || !x) return state.SkipWithError("no memory");
@@ -72,20 +72,20 @@ void run_product(benchmark::State& state, const ProductVariant& variant, size_t 
   std::vector<float> y(m * rows);
   const bool is_int8 = variant.form == ActivationForms::int8;
   // As PackedMatrix::multiply() does: rows of x in blocks that stay in the cache.
-  const size_t step = m == 1 ? 1 : 64;
+  const size_t step = m <= 2 ? m : 64;
   const auto product = [&] {
     for (size_t first = 0; first < m; first += step) {
-      ProductArguments arguments{memory->data(),
-                                 panel_bytes,
-                                 panels,
-                                 blocks,
-                                 nullptr,
-                                 is_int8 ? x->int8_tile(first / kTokenTile, blocks) : nullptr,
-                                 is_int8 ? nullptr : x->f32_tile(first / kTokenTile, blocks),
-                                 std::min(step, m - first),
-                                 y.data() + first * rows,
-                                 rows,
-                                 rows};
+      ProductArguments arguments;
+      arguments.panel = memory->data();
+      arguments.panel_bytes = panel_bytes;
+      arguments.panel_count = panels;
+      arguments.blocks = blocks;
+      if (is_int8) arguments.int8 = x->int8_tile(first / kTokenTile, blocks);
+      if (!is_int8) arguments.f32 = x->f32_tile(first / kTokenTile, blocks);
+      arguments.m = std::min(step, m - first);
+      arguments.y = y.data() + first * rows;
+      arguments.y_stride = rows;
+      arguments.rows = rows;
       variant.function(arguments);
     }
     benchmark::ClobberMemory();
@@ -97,7 +97,7 @@ void run_product(benchmark::State& state, const ProductVariant& variant, size_t 
     return benchmark::Counter(amount, benchmark::Counter::kIsRate);
   };
   state.counters["GB/s"] = rate(runs * bytes * 1e-9);
-  if (m == 1) state.counters["of_read"] = share_of_reading(*memory, product);
+  if (m <= 2) state.counters["of_read"] = share_of_reading(*memory, product);
   state.counters["GMAC/s"] = rate(runs * static_cast<double>(m * rows * kColumns) * 1e-9);
 }
 
@@ -109,7 +109,7 @@ void run_product(benchmark::State& state, const ProductVariant& variant, size_t 
     const std::string name = std::string(packed_format_info(variant.format).name) +
                              (variant.form == ActivationForms::int8 ? "/int8/" : "/f32/") +
                              std::string(isa_name(variant.isa));
-    for (const size_t m : {size_t{1}, size_t{4}, size_t{8}, size_t{512}}) {
+    for (const size_t m : {size_t{1}, size_t{2}, size_t{4}, size_t{8}, size_t{512}}) {
       benchmark::RegisterBenchmark(
           (name + "/m:" + std::to_string(m)).c_str(),
           [&variant, m](benchmark::State& state) { run_product(state, variant, m); });

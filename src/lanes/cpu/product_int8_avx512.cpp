@@ -100,7 +100,34 @@ struct Block {
   }
 };
 
-// kRows rows of x (1, or whole tiles of four) with one panel; the first `valid` are stored.
+// Stores the first `valid` of kRows sums, or the sums of their pairs.
+template <size_t kRows>
+QUALIA_INLINE void store_rows(const ProductArguments& a, size_t panel, size_t first, size_t valid,
+                              const __m512* sums) noexcept {
+  const size_t rows = a.rows - panel * kPanelRows;
+  const __mmask16 stored =
+      rows >= kPanelRows ? __mmask16{0xFFFF} : static_cast<__mmask16>((1U << rows) - 1U);
+  const __m512 factors = a.row_factors == nullptr
+                             ? _mm512_set1_ps(1.0F)
+                             : _mm512_loadu_ps(a.row_factors + panel * kPanelRows);
+  float* y = a.y + panel * kPanelRows;
+  if (a.is_paired) {
+    QUALIA_UNROLL
+    for (size_t t = 0; t + 1 < kRows; t += 2) {
+      if (t >= valid) continue;
+      const __m512 sum = _mm512_mul_ps(_mm512_add_ps(sums[t], sums[t + 1]), factors);
+      _mm512_mask_storeu_ps(y + (first + t) / 2 * a.y_stride, stored, sum);
+    }
+  } else {
+    QUALIA_UNROLL
+    for (size_t t = 0; t < kRows; ++t) {
+      if (t >= valid) continue;
+      _mm512_mask_storeu_ps(y + (first + t) * a.y_stride, stored, _mm512_mul_ps(sums[t], factors));
+    }
+  }
+}
+
+// kRows rows of x (1, 2, or whole tiles of four) with one panel; the first `valid` are stored.
 template <PackedFormat kFormat, size_t kRows>
 [[gnu::noinline]] void multiply_rows(const ProductArguments& a, size_t panel, size_t first,
                                      size_t valid) noexcept {
@@ -122,18 +149,7 @@ template <PackedFormat kFormat, size_t kRows>
     block += packed_format_info(kFormat).block_bytes();
     x += kTokenTile;
   }
-  const size_t rows = a.rows - panel * kPanelRows;
-  const __mmask16 stored =
-      rows >= kPanelRows ? __mmask16{0xFFFF} : static_cast<__mmask16>((1U << rows) - 1U);
-  const __m512 factors = a.row_factors == nullptr
-                             ? _mm512_set1_ps(1.0F)
-                             : _mm512_loadu_ps(a.row_factors + panel * kPanelRows);
-  float* y = a.y + first * a.y_stride + panel * kPanelRows;
-  QUALIA_UNROLL
-  for (size_t t = 0; t < kRows; ++t) {
-    if (t < valid)
-      _mm512_mask_storeu_ps(y + t * a.y_stride, stored, _mm512_mul_ps(sums[t], factors));
-  }
+  store_rows<kRows>(a, panel, first, valid, sums);
 }
 
 // Rows of x at once: scales and mins take registers from the sums.
@@ -156,8 +172,10 @@ void multiply(const ProductArguments& a) noexcept {
         multiply_rows < kFormat, kRowsAtOnce<12 ? kRowsAtOnce : 12>(a, panel, first, rows);
       } else if (rows > 4) {
         multiply_rows<kFormat, 8>(a, panel, first, rows);
-      } else if (rows > 1) {
+      } else if (rows > 2) {
         multiply_rows<kFormat, 4>(a, panel, first, rows);
+      } else if (rows == 2) {
+        multiply_rows<kFormat, 2>(a, panel, first, rows);
       } else {
         multiply_rows<kFormat, 1>(a, panel, first, rows);
       }

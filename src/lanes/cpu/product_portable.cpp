@@ -150,6 +150,15 @@ void add_tile_f32(const ProductArguments& a, const std::byte* panel, size_t tile
   }
 }
 
+// Puts the sums of neighbours in front; returns how many there are.
+size_t add_pairs(Lanes<float>* sums, size_t count) {
+  for (size_t t = 0; t < count; t += 2) {
+    for (size_t row = 0; row < kPanelRows; ++row)
+      sums[t / 2][row] = sums[t][row] + sums[t + 1][row];
+  }
+  return count / 2;
+}
+
 template <PackedFormat kFormat, ActivationForms kForm>
 void multiply(const ProductArguments& a) {
   for (size_t p = 0; p < a.panel_count; ++p) {
@@ -157,15 +166,17 @@ void multiply(const ProductArguments& a) {
     const size_t rows = std::min(kPanelRows, a.rows - p * kPanelRows);
     const float* factors = a.row_factors == nullptr ? nullptr : a.row_factors + p * kPanelRows;
     for (size_t first = 0; first < a.m; first += kTokenTile) {
-      const size_t tokens = std::min(kTokenTile, a.m - first);
+      size_t tokens = std::min(kTokenTile, a.m - first);
       Lanes<float> sums[kTokenTile] = {};
       if constexpr (kForm == ActivationForms::int8) {
         add_tile_int8<kFormat>(a, panel, first / kTokenTile, tokens, sums);
       } else {
         add_tile_f32<kFormat>(a, panel, first / kTokenTile, tokens, sums);
       }
+      if (a.is_paired) tokens = add_pairs(sums, tokens);
       for (size_t t = 0; t < tokens; ++t) {
-        float* y = a.y + (first + t) * a.y_stride + p * kPanelRows;
+        const size_t row = first / (a.is_paired ? 2 : 1) + t;
+        float* y = a.y + row * a.y_stride + p * kPanelRows;
         for (size_t r = 0; r < rows; ++r) y[r] = factors ? sums[t][r] * factors[r] : sums[t][r];
       }
     }

@@ -13,10 +13,6 @@ struct Simd {
   static F set(float value) noexcept { return _mm256_set1_ps(value); }
   static F load(const float* source) noexcept { return _mm256_loadu_ps(source); }
   static void store(float* target, F value) noexcept { _mm256_storeu_ps(target, value); }
-  static F load_i8(const int8_t* source) noexcept {
-    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(source));
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
-  }
   static F load_f16(const uint16_t* source) noexcept {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source)));
   }
@@ -29,6 +25,26 @@ struct Simd {
         _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(target), _mm_packs_epi16(words, words));
   }
+  // Of |value| <= 32767, rounded.
+  static void store_i16(int16_t* target, F value) noexcept {
+    const __m256i whole = _mm256_cvtps_epi32(value);
+    const __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(target), words);
+  }
+  // 32-bit sums, or pairs of 16-bit integers.
+  using I = __m256i;
+  static I zero() noexcept { return _mm256_setzero_si256(); }
+  static I widen(const int8_t* source) noexcept {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source)));
+  }
+  static I pair(const int16_t* source) noexcept {
+    int32_t two = 0;
+    __builtin_memcpy(&two, source, sizeof(two));
+    return _mm256_set1_epi32(two);
+  }
+  static I dot(I sum, I a, I b) noexcept { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)); }
+  static F to_float(I x) noexcept { return _mm256_cvtepi32_ps(x); }
   static F add(F a, F b) noexcept { return _mm256_add_ps(a, b); }
   static F sub(F a, F b) noexcept { return _mm256_sub_ps(a, b); }
   static F mul(F a, F b) noexcept { return _mm256_mul_ps(a, b); }

@@ -1,6 +1,5 @@
-// Simd for AVX-512 (F, BW, DQ, VL): sixteen floats. Included inside an anonymous namespace and
-// inside a target region (see kernels_body.h).
-// Thread-safety: pure.
+// Simd for AVX-512 (F, BW, DQ, VL, VNNI): sixteen floats. Included inside an anonymous namespace
+// and inside a target region (see kernels_body.h). Thread-safety: pure.
 #pragma once
 
 struct Simd {
@@ -14,10 +13,6 @@ struct Simd {
   static F set(float value) noexcept { return _mm512_set1_ps(value); }
   static F load(const float* source) noexcept { return _mm512_loadu_ps(source); }
   static void store(float* target, F value) noexcept { _mm512_storeu_ps(target, value); }
-  static F load_i8(const int8_t* source) noexcept {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source));
-    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
-  }
   static F load_f16(const uint16_t* source) noexcept {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(source)));
   }
@@ -28,6 +23,24 @@ struct Simd {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(target),
                      _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(value)));
   }
+  // Of |value| <= 32767, rounded.
+  static void store_i16(int16_t* target, F value) noexcept {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(target),
+                        _mm512_cvtsepi32_epi16(_mm512_cvtps_epi32(value)));
+  }
+  // 32-bit sums, or pairs of 16-bit integers.
+  using I = __m512i;
+  static I zero() noexcept { return _mm512_setzero_si512(); }
+  static I widen(const int8_t* source) noexcept {
+    return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(source)));
+  }
+  static I pair(const int16_t* source) noexcept {
+    int32_t two = 0;
+    __builtin_memcpy(&two, source, sizeof(two));
+    return _mm512_set1_epi32(two);
+  }
+  static I dot(I sum, I a, I b) noexcept { return _mm512_dpwssd_epi32(sum, a, b); }
+  static F to_float(I x) noexcept { return _mm512_cvtepi32_ps(x); }
   static F add(F a, F b) noexcept { return _mm512_add_ps(a, b); }
   static F sub(F a, F b) noexcept { return _mm512_sub_ps(a, b); }
   static F mul(F a, F b) noexcept { return _mm512_mul_ps(a, b); }

@@ -19,10 +19,6 @@ struct Simd {
     return value;
   }
   static void store(float* target, F value) noexcept { std::memcpy(target, &value, sizeof(value)); }
-  static F load_i8(const int8_t* source) noexcept {
-    return F{static_cast<float>(source[0]), static_cast<float>(source[1]),
-             static_cast<float>(source[2]), static_cast<float>(source[3])};
-  }
   static F load_f16(const uint16_t* source) noexcept {
     return F{f16_to_f32(source[0]), f16_to_f32(source[1]), f16_to_f32(source[2]),
              f16_to_f32(source[3])};
@@ -35,6 +31,33 @@ struct Simd {
     const I rounded = __builtin_convertvector(round(value), I);
     for (size_t i = 0; i < kWidth; ++i) target[i] = static_cast<int8_t>(rounded[i]);
   }
+  // Of |value| <= 32767, rounded.
+  static void store_i16(int16_t* target, F value) noexcept {
+    const I rounded = __builtin_convertvector(round(value), I);
+    for (size_t i = 0; i < kWidth; ++i) target[i] = static_cast<int16_t>(rounded[i]);
+  }
+  // Pairs of 16-bit integers lie in the halves of 32-bit ones.
+  static I zero() noexcept { return I{0, 0, 0, 0}; }
+  static I widen(const int8_t* source) noexcept {
+    int16_t words[2 * kWidth];
+    for (size_t i = 0; i < 2 * kWidth; ++i) words[i] = source[i];
+    I pairs;
+    std::memcpy(&pairs, words, sizeof(pairs));
+    return pairs;
+  }
+  static I pair(const int16_t* source) noexcept {
+    int32_t two = 0;
+    std::memcpy(&two, source, sizeof(two));
+    return I{two, two, two, two};
+  }
+  static I dot(I sum, I a, I b) noexcept {
+    // Shifting left would overflow as signed.
+    typedef uint32_t U __attribute__((vector_size(16)));
+    const I low_a = reinterpret_cast<I>(reinterpret_cast<U>(a) << 16) >> 16;
+    const I low_b = reinterpret_cast<I>(reinterpret_cast<U>(b) << 16) >> 16;
+    return sum + low_a * low_b + (a >> 16) * (b >> 16);
+  }
+  static F to_float(I x) noexcept { return __builtin_convertvector(x, F); }
   static F add(F a, F b) noexcept { return a + b; }
   static F sub(F a, F b) noexcept { return a - b; }
   static F mul(F a, F b) noexcept { return a * b; }

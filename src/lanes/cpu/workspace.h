@@ -91,18 +91,18 @@ struct Workspace {
   Isa isa;
   std::vector<ThreadSpace> threads;
   RowPlan plan;
-  std::vector<TokenId> tokens;          // [rows]
-  FloatBuffer x;                        // [rows, width]: the residual stream
-  FloatBuffer normed;                   // [rows, width]
-  FloatBuffer query;                    // [rows, heads * head_dim]
-  FloatBuffer key;                      // [rows, kv_heads * head_dim]
-  FloatBuffer value;                    // [rows, kv_heads * head_dim]
-  FloatBuffer attended;                 // [rows, heads * head_dim]
-  FloatBuffer projected;                // [rows, width]: what is added to x
-  FloatBuffer gate;                     // [rows, feed-forward width]
-  FloatBuffer up;                       // [rows, feed-forward width]
-  FloatBuffer logits;                   // [kOutputRowsAtOnce, vocabulary]
-  FloatBuffer partials;  // [units, kv_heads, partial_stride]: partial attentions
+  std::vector<TokenId> tokens;  // [rows]
+  FloatBuffer x;                // [rows, width]: the residual stream
+  FloatBuffer normed;           // [rows, width]
+  FloatBuffer query;            // [rows, heads * head_dim]
+  FloatBuffer key;              // [rows, kv_heads * head_dim]
+  FloatBuffer value;            // [rows, kv_heads * head_dim]
+  FloatBuffer attended;         // [rows, heads * head_dim]
+  FloatBuffer projected;        // [rows, width]: what is added to x
+  FloatBuffer gate;             // [rows, feed-forward width]
+  FloatBuffer up;               // [rows, feed-forward width]
+  FloatBuffer logits;           // [kOutputRowsAtOnce, vocabulary]
+  FloatBuffer partials;         // [units, kv_heads, partial_stride]: partial attentions
   size_t partial_stride = 0;
   std::vector<ops::RopeSpec> ropes;     // the different ones of the layers
   std::vector<size_t> layer_rope;       // [layers]: index into ropes
