@@ -1,5 +1,6 @@
 // Attention of a step: rotation, KV writes, tiles of queries, and merging of chunks.
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "lanes/cpu/step.h"
@@ -51,7 +52,8 @@ class LayerAttention {
     if (work_.plan.one_row_each && end == tile.end_position) {
       store(work_.plan.order[tile.first], kv_head);
     }
-    const AttentionTile queries = gather(tile, kv_head);
+    if (tile.first != gathered_tile_ || kv_head != gathered_head_) gather(tile, kv_head);
+    const AttentionTile& queries = queries_;
     if (!is_whole) {
       const PartialAttention part = unit_partial(unit, kv_head, queries.query_count);
       return step_.kernels.attend(queries, begin, end, part);
@@ -78,7 +80,9 @@ class LayerAttention {
     ops::rope_f32(spec_.rope, angles, angles + dims / 2, head, 1, spec_.head_dim);
   }
 
-  AttentionTile gather(const RowTile& tile, size_t kv_head) {
+  void gather(const RowTile& tile, size_t kv_head) {
+    gathered_tile_ = tile.first;
+    gathered_head_ = kv_head;
     const size_t head_dim = spec_.head_dim;
     for (size_t r = 0; r < tile.row_count; ++r) {
       const size_t row = work_.plan.order[tile.first + r];
@@ -94,15 +98,15 @@ class LayerAttention {
         space_.visible[query] = step_.batch.rows[row].position + 1;
       }
     }
-    AttentionTile queries;
+    AttentionTile& queries = queries_;
     queries.layout = &layout_;
     queries.pages = work_.pages.data() + work_.first_page[tile.sequence];
+    queries.page_count = step_.batch.sequences[tile.sequence].pages.size();
     queries.head_offset = step_.pages.head_offset(layer_, kv_head);
     queries.query_count = tile.row_count * group_;
     queries.queries = space_.queries.data();
     queries.visible = space_.visible.data();
     queries.scratch = space_.scratch.data();
-    return queries;
   }
 
   // In the same chunks as if they were spread over threads.
@@ -145,6 +149,9 @@ class LayerAttention {
   const float* angles_;
   size_t layer_;
   size_t group_;
+  AttentionTile queries_;  // of the tile and kv head below
+  size_t gathered_tile_ = SIZE_MAX;
+  size_t gathered_head_ = SIZE_MAX;
 };
 
 }  // namespace
@@ -160,10 +167,16 @@ void attend_rows(Step& step, size_t thread, size_t layer) {
     }
     step.team.barrier();
   }
-  // By turns: neighbouring units are alike, and later tiles of a prompt see more.
-  const size_t units = plan.unit_tiles.size() * kv_heads;
-  for (size_t i = thread; i < units; i += step.team.size()) {
-    attention.attend(i / kv_heads, i % kv_heads);
+  const size_t units = plan.unit_tiles.size();
+  if (plan.is_split) {
+    // Neighbours: a thread prepares its queries once and reads pages in order.
+    const Range mine = step.my_part(units * kv_heads, thread);
+    for (size_t i = mine.begin; i < mine.end; ++i) attention.attend(i % units, i / units);
+  } else {
+    // By turns: later tiles of a prompt see more.
+    for (size_t i = thread; i < units * kv_heads; i += step.team.size()) {
+      attention.attend(i / kv_heads, i % kv_heads);
+    }
   }
   step.team.barrier();
   if (!plan.is_split) return;

@@ -33,6 +33,35 @@ Page page_at(const KvLayout& layout, const std::byte* head) noexcept {
   return page;
 }
 
+// Reads ahead into the next page of a sequence while this one is computed: pages of a head lie far
+// apart, where the hardware's prefetch doesn't look.
+class PageAhead {
+ public:
+  PageAhead(const AttentionTile& tile, size_t next) noexcept {
+    if (next >= tile.page_count) return;
+    next_ = tile.pages[next] + tile.head_offset;
+    left_ = tile.layout->head_bytes;
+    step_bytes_ = left_ / kSteps + kLineBytes;
+  }
+
+  // Asks for a part of the page, until it is there.
+  void step() noexcept {
+    const std::byte* const end = next_ + std::min(left_, step_bytes_);
+    left_ -= static_cast<size_t>(end - next_);
+    for (; next_ < end; next_ += kLineBytes) __builtin_prefetch(next_);
+    next_ = end;
+  }
+
+ private:
+  static constexpr size_t kLineBytes = 64;
+  // As many as a page of 64 dimensions has: a few lines at a time, while there is work beside.
+  static constexpr size_t kSteps = 96 / Simd::kWidth;
+
+  const std::byte* next_ = nullptr;
+  size_t left_ = 0;
+  size_t step_bytes_ = 0;
+};
+
 // Calls Work<n>::run(arguments...) for the n in 1 .. kMost that equals `count`.
 template <size_t kMost, template <size_t> typename Work, typename... Arguments>
 void run_of(size_t count, Arguments... arguments) noexcept {
@@ -79,9 +108,11 @@ struct Score {
 };
 
 template <typename Page>
-void score_page(const AttentionTile& tile, const Page& page, size_t count, float* scores) noexcept {
+void score_page(const AttentionTile& tile, const Page& page, size_t count, PageAhead& ahead,
+                float* scores) noexcept {
   const size_t stride = tile.layout->padded_dim;
   for (size_t block = 0; block * kKeyBlock < count; block += Simd::kScoreBlocks) {
+    ahead.step();
     for (size_t q = 0; q < tile.query_count; q += Simd::kScoreQueries) {
       const size_t queries = std::min(Simd::kScoreQueries, tile.query_count - q);
       run_of<Simd::kScoreQueries, Score<Page>::template Of>(queries, &page, tile.layout->head_dim,
@@ -154,9 +185,10 @@ void weigh_queries(const AttentionTile& tile, const Page& page, size_t first, si
 
 template <typename Page>
 void weigh_page(const AttentionTile& tile, const Page& page, size_t first, const float* weights,
-                float* sums) noexcept {
+                PageAhead& ahead, float* sums) noexcept {
   for (size_t q = 0; q < tile.query_count; q += Simd::kValueQueries) {
     const size_t queries = std::min(Simd::kValueQueries, tile.query_count - q);
+    ahead.step();
     weigh_queries(tile, page, first, q, queries, weights + q * kPagePositions,
                   sums + q * tile.layout->padded_dim);
   }
@@ -234,11 +266,11 @@ inline void weights_of_page(const AttentionTile& tile, size_t first, float* scor
 
 template <typename Page>
 void attend_page(const AttentionTile& tile, const Page& page, size_t first, size_t count,
-                 const PartialAttention& out) noexcept {
+                 PageAhead& ahead, const PartialAttention& out) noexcept {
   float* const scores = tile.scratch;
-  score_page(tile, page, count, scores);
+  score_page(tile, page, count, ahead, scores);
   weights_of_page(tile, first, scores, out);
-  weigh_page(tile, page, first, scores, out.sums);
+  weigh_page(tile, page, first, scores, ahead, out.sums);
 }
 
 template <typename Page>
@@ -252,10 +284,11 @@ void attend_pages(const AttentionTile& tile, size_t begin, size_t end,
   for (size_t first = begin; first < end; first += kPagePositions) {
     const Page page = page_at<Page>(layout, tile.pages[first / kPagePositions] + tile.head_offset);
     const size_t count = std::min<size_t>(kPagePositions, end - first);
+    PageAhead ahead(tile, first / kPagePositions + 1);
     if (widen) {
-      attend_page(tile, widen_page(page, layout, count, keys, values), first, count, out);
+      attend_page(tile, widen_page(page, layout, count, keys, values), first, count, ahead, out);
     } else {
-      attend_page(tile, page, first, count, out);
+      attend_page(tile, page, first, count, ahead, out);
     }
   }
 }

@@ -57,9 +57,10 @@ struct Int8Score {
   static constexpr size_t kVectors = Simd::kScoreBlocks * kBlockVectors;
 
   static void run(const Int8Page* page, size_t padded_dim, size_t block, const int16_t* words,
-                  const float* word_scales, float* scores) noexcept {
+                  const float* word_scales, PageAhead* ahead, float* scores) noexcept {
     const size_t groups = padded_dim / kKvGroup;
     for (size_t group = 0; group < groups; ++group) {
+      ahead->step();
       Simd::I sums[kQueries][kVectors];
       add_group(page->keys + (block * padded_dim + group * kKvGroup) * kKeyBlock, padded_dim,
                 words + group * kKvGroup, sums);
@@ -99,7 +100,7 @@ struct Int8Score {
 };
 
 inline void score_page(const AttentionTile& tile, const Int8Page& page, const QueryWords& queries,
-                       size_t count, float* scores) noexcept {
+                       size_t count, PageAhead& ahead, float* scores) noexcept {
   const size_t padded_dim = tile.layout->padded_dim;
   const size_t groups = padded_dim / kKvGroup;
   for (size_t block = 0; block * kKeyBlock < count; block += Simd::kScoreBlocks) {
@@ -107,7 +108,8 @@ inline void score_page(const AttentionTile& tile, const Int8Page& page, const Qu
       run_of<Simd::kScoreQueries, Int8Score>(
           std::min(Simd::kScoreQueries, tile.query_count - q), &page, padded_dim, block,
           static_cast<const int16_t*>(queries.words + q * padded_dim),
-          static_cast<const float*>(queries.scales + q * groups), scores + q * kPagePositions);
+          static_cast<const float*>(queries.scales + q * groups), &ahead,
+          scores + q * kPagePositions);
     }
   }
 }
@@ -154,7 +156,7 @@ inline float weight_words(const float* weights, const uint16_t* scales, size_t s
 }
 
 inline void weigh_page(const AttentionTile& tile, const Int8Page& page, size_t first, size_t count,
-                       const float* weights, float* sums) noexcept {
+                       const float* weights, PageAhead& ahead, float* sums) noexcept {
   const size_t padded_dim = tile.layout->padded_dim;
   const size_t even = round_up(count, 2);
   int16_t words[Simd::kScoreQueries * kPagePositions];
@@ -168,6 +170,7 @@ inline void weigh_page(const AttentionTile& tile, const Int8Page& page, size_t f
                                  visible_in_page(tile, q + i, first), words + i * kPagePositions);
       }
       for (size_t d = dim; d < dim + kKvGroup; d += 2 * Simd::kWidth) {
+        ahead.step();
         run_of<Simd::kScoreQueries, Int8Weigh>(
             queries, page.values + 2 * d, padded_dim, even, static_cast<const int16_t*>(words),
             static_cast<const float*>(scales), sums + q * padded_dim + d);
@@ -185,8 +188,9 @@ inline void attend_int8_pages(const AttentionTile& tile, size_t begin, size_t en
     const auto page =
         page_at<Int8Page>(layout, tile.pages[first / kPagePositions] + tile.head_offset);
     const size_t count = std::min<size_t>(kPagePositions, end - first);
-    score_page(tile, page, queries, count, scores);
+    PageAhead ahead(tile, first / kPagePositions + 1);
+    score_page(tile, page, queries, count, ahead, scores);
     weights_of_page(tile, first, scores, out);
-    weigh_page(tile, page, first, count, scores, out.sums);
+    weigh_page(tile, page, first, count, scores, ahead, out.sums);
   }
 }

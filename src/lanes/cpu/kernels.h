@@ -28,6 +28,7 @@ struct PartialAttention {
 struct AttentionTile {
   const KvLayout* layout = nullptr;
   const std::byte* const* pages = nullptr;  // of the sequence, in order
+  size_t page_count = 0;                    // of the sequence: they are read ahead
   size_t head_offset = 0;                   // bytes from a page's start to this kv head
   size_t query_count = 0;
   const float* queries = nullptr;     // [query_count][padded_dim], times the score scale; 0 beyond

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "lanes/cpu/kernel_variants.h"
+#include "lanes/cpu/product_loops.h"
 #include "lanes/cpu/target_region.h"
 #include "tensor/float16.h"
 

@@ -189,8 +189,14 @@ std::vector<float> attend(const Kernels& kernels, const KvCase& kv,
   const size_t padded = kv.layout.padded_dim;
   FloatBuffer scratch;
   scratch.grow(attention_scratch_count(count, padded));
-  AttentionTile tile{&kv.layout,     kv.pages.data(), 0, count, queries.data(),
-                     visible.data(), scratch.data()};
+  AttentionTile tile;
+  tile.layout = &kv.layout;
+  tile.pages = kv.pages.data();
+  tile.page_count = kv.pages.size();
+  tile.query_count = count;
+  tile.queries = queries.data();
+  tile.visible = visible.data();
+  tile.scratch = scratch.data();
   std::vector<float> memory[2];
   PartialAttention parts[2];
   for (size_t i = 0; i < 2; ++i) {

@@ -1,8 +1,10 @@
 #include "lanes/cpu/kv_pages.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -34,24 +36,26 @@ Result<void> KvPages::reserve(uint32_t wanted_count) {
   if (!needed || (available && *needed > *available)) {
     return no_room(added, page_bytes(), available.value_or(0));
   }
-  const size_t kept = pages_.size();
-  const auto give_back = [&] {
-    pages_.erase(pages_.begin() + static_cast<ptrdiff_t>(kept), pages_.end());
-  };
   try {
-    pages_.reserve(wanted_count);
-    while (pages_.size() < wanted_count) {
-      Result<AlignedMemory> page = AlignedMemory::allocate(page_bytes());
-      if (!page) {
-        give_back();
-        return no_room(added, page_bytes(), available.value_or(0));
-      }
-      pages_.push_back(std::move(*page));
+    if (wanted_count > pages_.size() && !add_slab(wanted_count - pages_.size())) {
+      return no_room(added, page_bytes(), available.value_or(0));
     }
   } catch (const std::bad_alloc&) {
-    give_back();
     return no_room(added, page_bytes(), available.value_or(0));
   }
+  page_count_ = wanted_count;
+  return {};
+}
+
+// At least `page_count` more pages, and as many as fill some huge pages.
+Result<void> KvPages::add_slab(size_t page_count) {
+  constexpr size_t kSlabBytes = size_t{8} << 20;
+  const size_t filled = std::max(page_count, kSlabBytes / page_bytes());
+  pages_.reserve(pages_.size() + filled);
+  slabs_.reserve(slabs_.size() + 1);
+  QUALIA_ASSIGN(AlignedMemory slab, AlignedMemory::allocate(filled * page_bytes()));
+  for (size_t i = 0; i < filled; ++i) pages_.push_back(slab.data() + i * page_bytes());
+  slabs_.push_back(std::move(slab));
   return {};
 }
 

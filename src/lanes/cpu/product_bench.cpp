@@ -102,7 +102,7 @@ void run_product(benchmark::State& state, const ProductVariant& variant, size_t 
 }
 
 // Registered before main(): only variants that this processor runs.
-[[maybe_unused]] const bool kRegistered = [] {
+[[maybe_unused]] const bool kProductsRegistered = [] {
   const std::vector<Isa> isas = allowed_isas(detect_cpu_features());
   for (const ProductVariant& variant : product_variants()) {
     if (std::find(isas.begin(), isas.end(), variant.isa) == isas.end()) continue;

@@ -14,9 +14,8 @@
 namespace qualia::lanes::cpu {
 
 // Positions that one partial result covers, a multiple of kPagePositions. Fixed, since it sets the
-// order of summation. 128: at depth 4096, 32 chunks to spread over threads, and merging them costs
-// a fiftieth of attending to them.
-inline constexpr uint32_t kChunkPositions = 128;
+// order of summation. 256: at depth 4096, 16 chunks of each kv head to spread over threads.
+inline constexpr uint32_t kChunkPositions = 256;
 // Queries of a tile where a sequence has many rows: widening a page once for 64 queries costs a
 // twentieth of using it.
 inline constexpr size_t kTileQueries = 64;

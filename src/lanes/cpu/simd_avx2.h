@@ -43,6 +43,7 @@ struct Simd {
     __builtin_memcpy(&two, source, sizeof(two));
     return _mm256_set1_epi32(two);
   }
+  // vpdpwssd of AVX-VNNI is no faster here: its latency is five times the addition's.
   static I dot(I sum, I a, I b) noexcept { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)); }
   static F to_float(I x) noexcept { return _mm256_cvtepi32_ps(x); }
   static F add(F a, F b) noexcept { return _mm256_add_ps(a, b); }

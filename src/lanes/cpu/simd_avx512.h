@@ -39,7 +39,11 @@ struct Simd {
     __builtin_memcpy(&two, source, sizeof(two));
     return _mm512_set1_epi32(two);
   }
-  static I dot(I sum, I a, I b) noexcept { return _mm512_dpwssd_epi32(sum, a, b); }
+  static I dot(I sum, I a, I b) noexcept {
+    sum = _mm512_dpwssd_epi32(sum, a, b);
+    QUALIA_PIN(sum);
+    return sum;
+  }
   static F to_float(I x) noexcept { return _mm512_cvtepi32_ps(x); }
   static F add(F a, F b) noexcept { return _mm512_add_ps(a, b); }
   static F sub(F a, F b) noexcept { return _mm512_sub_ps(a, b); }
