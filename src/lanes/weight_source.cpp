@@ -104,13 +104,14 @@ Result<ops::MatmulWeight> WeightSource::matrix(ops::WeightRole role, uint32_t la
   return ops::MatmulWeight{bytes.data(), view->dtype, rows, columns, bytes.size() / rows};
 }
 
-void WeightSource::release(const ops::MatmulWeight& weight) const {
+void WeightSource::release(const ops::MatmulWeight& weight, size_t begin, size_t end) const {
+  const std::byte* const first = weight.data + begin * weight.row_bytes;
   for (const FileMap& file : files_) {
     const std::span<const std::byte> bytes = file.bytes();
     const std::less<const std::byte*> before;
-    if (before(weight.data, bytes.data())) continue;
-    if (!before(weight.data, bytes.data() + bytes.size())) continue;
-    file.release(static_cast<size_t>(weight.data - bytes.data()), weight.row_bytes * weight.n);
+    if (before(first, bytes.data())) continue;
+    if (!before(first, bytes.data() + bytes.size())) continue;
+    file.release(static_cast<size_t>(first - bytes.data()), weight.row_bytes * (end - begin));
     return;
   }
 }

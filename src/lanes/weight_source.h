@@ -33,8 +33,9 @@ class WeightSource {
                                    uint64_t rows);
   Result<std::vector<float>> vector(ops::WeightRole role, uint32_t layer, uint64_t count);
 
-  // Tells the system that a matrix was consumed, so that its pages need not stay resident.
-  void release(const ops::MatmulWeight& weight) const;
+  // Tells the system that rows [begin, end) of a matrix were consumed, so that their pages need not
+  // stay resident. Any thread may call it.
+  void release(const ops::MatmulWeight& weight, size_t begin, size_t end) const;
 
   uint64_t taken_bytes() const { return taken_bytes_; }  // of all weights handed out
   uint64_t held_bytes() const { return held_bytes_; }    // of vectors and of unmapped files

@@ -51,11 +51,6 @@ template <typename Finish>
 void multiply(Step& step, size_t thread, const Activations& input,
               std::span<const Product> products, const Finish& finish);
 
-// Columns of an output that panels stand for.
-inline Range columns_of(const PackedMatrix& weight, const Range& panels) {
-  return {panels.begin * kPanelRows, std::min(panels.end * kPanelRows, weight.rows())};
-}
-
 // Rotates queries, writes keys and values, and attends: fills work.attended. Ends with a barrier.
 void attend_rows(Step& step, size_t thread, size_t layer);
 

@@ -122,6 +122,20 @@ TensorView view_of(const ops::MatmulWeight& source) {
       source.dtype, {{source.k, source.n, 1, 1}, 2}, {source.data, source.row_bytes * source.n}};
 }
 
+// Packs some panels and gives their source back, a piece at a time: the peak of memory is what is
+// packed and a piece a thread.
+void pack_panels(const Found& found, const WeightSource& source, const Range& panels) {
+  constexpr size_t kPieceBytes = size_t{1} << 20;
+  const size_t panel_bytes = kPanelRows * found.source.row_bytes;
+  const size_t piece = std::max<size_t>(1, kPieceBytes / panel_bytes);
+  for (size_t begin = panels.begin; begin < panels.end; begin += piece) {
+    const Range packed{begin, std::min(panels.end, begin + piece)};
+    found.target->pack(view_of(found.source), packed.begin, packed.end);
+    const Range rows = columns_of(*found.target, packed);
+    source.release(found.source, rows.begin, rows.end);
+  }
+}
+
 // Packs the stages in order. Each thread packs the panels that it will read in a step of one row.
 void pack_all(const Plan& plan, const WeightSource& source, uint64_t total_bytes, Team& team,
               const Progress& progress) {
@@ -130,11 +144,10 @@ void pack_all(const Plan& plan, const WeightSource& source, uint64_t total_bytes
     team.run([&](size_t thread) {
       for (const Found& found : stage) {
         const Range panels = part_of(found.target->panel_count(), thread, team.size());
-        found.target->pack(view_of(found.source), panels.begin, panels.end);
+        pack_panels(found, source, panels);
       }
     });
     for (const Found& found : stage) {
-      source.release(found.source);
       done += found.source.row_bytes * found.source.n;
     }
     if (progress) progress(std::min(done, total_bytes), total_bytes);

@@ -1,12 +1,12 @@
 // The weights of a model in the CPU lane's own forms: matrices repacked in one block of memory,
 // norms as float32. Only the token embedding's rows are read from the mapped file.
 // Thread-safety: immutable after load.
-// Memory: source pages are given back as they are consumed, so that the peak is the packed form,
-// the file's largest layer and the embedding rows in use. A tied embedding is packed once, as the
-// output matrix.
-// Errors: see lanes/weight_source.h; out_of_memory for the packed form.
+// Memory: source pages are given back as they are consumed, so that the peak is the packed form, a
+// piece of a matrix a thread, and the embedding rows in use. A tied embedding is packed once, as
+// the output matrix. Errors: see lanes/weight_source.h; out_of_memory for the packed form.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -18,6 +18,11 @@
 #include "ops/embedding.h"
 
 namespace qualia::lanes::cpu {
+
+// Rows of a matrix, columns of its output, that panels stand for.
+inline Range columns_of(const PackedMatrix& weight, const Range& panels) {
+  return {panels.begin * kPanelRows, std::min(panels.end * kPanelRows, weight.rows())};
+}
 
 struct LayerWeights {
   std::vector<float> attention_norm;
