@@ -36,7 +36,7 @@ template <typename Body>
 void share_units(Step& step, size_t thread, size_t count, const Body& body) {
   const size_t phase = step.work.threads[thread].phase++;
   if (step.team.size() == 1 || step.row_count() < kSharedCounterRows) {
-    const Range mine = step.my_part(count, thread);
+    const Range mine = step.work.shares.part(count, thread);
     if (mine.size() > 0) body(mine);
     return;
   }

@@ -1,5 +1,6 @@
 // The end of a step: logits for the rows that want an output, in the form each asked for.
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 #include "lanes/cpu/step.h"
@@ -15,7 +16,8 @@ constexpr size_t kStripPanels = 16;
 void compute_logits(Step& step, size_t thread, const Activations& input, size_t count) {
   const PackedMatrix& weight = step.weights.output;
   ThreadSpace& space = step.work.threads[thread];
-  const Range mine = step.my_part(weight.panel_count(), thread);
+  const Range mine = step.work.shares.part(weight.panel_count(), thread);
+  const auto start = std::chrono::steady_clock::now();
   const size_t vocabulary = step.spec.vocabulary_size;
   for (size_t row = 0; row < count; ++row) {
     space.best[row] = {-std::numeric_limits<float>::infinity(), 0, true};
@@ -34,6 +36,9 @@ void compute_logits(Step& step, size_t thread, const Activations& input, size_t 
       best.index = static_cast<uint32_t>(columns.begin + found.index);
     }
   }
+  // The largest product of a step tells how fast a thread is.
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  step.work.shares.record(thread, static_cast<double>(mine.size() * count), seconds.count());
 }
 
 // Threads hold ascending parts of the vocabulary: the first of equals has the lowest id.

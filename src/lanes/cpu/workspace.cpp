@@ -36,7 +36,12 @@ Widths widths_of(const ops::DecoderSpec& spec) {
 
 Workspace::Workspace(const ops::DecoderSpec& spec_, ActivationForms forms_, Isa isa_,
                      size_t thread_count)
-    : spec(spec_), widths(widths_of(spec_)), forms(forms_), isa(isa_), threads(thread_count) {
+    : spec(spec_),
+      widths(widths_of(spec_)),
+      forms(forms_),
+      isa(isa_),
+      threads(thread_count),
+      shares(thread_count) {
   for (const ops::LayerSpec& layer : spec.layers) {
     const ops::RopeSpec& rope = layer.attention.rope;
     const auto known = std::find_if(ropes.begin(), ropes.end(),
@@ -96,6 +101,7 @@ Result<void> Workspace::fit(const Batch& batch, size_t output_count) {
   if (tickets == nullptr) tickets = std::make_unique<std::atomic<uint32_t>[]>(products);
   for (size_t i = 0; i < products; ++i) tickets[i].store(0, std::memory_order_relaxed);
   for (ThreadSpace& space : threads) space.phase = 0;
+  shares.update();
   return {};
 }
 

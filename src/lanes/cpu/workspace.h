@@ -14,6 +14,7 @@
 #include "lanes/cpu/activations.h"
 #include "lanes/cpu/kv_layout.h"
 #include "lanes/cpu/row_plan.h"
+#include "lanes/cpu/shares.h"
 #include "lanes/lane.h"
 
 namespace qualia::lanes::cpu {
@@ -90,6 +91,7 @@ struct Workspace {
   ActivationForms forms;
   Isa isa;
   std::vector<ThreadSpace> threads;
+  Shares shares;  // of the products of few rows
   RowPlan plan;
   std::vector<TokenId> tokens;  // [rows]
   FloatBuffer x;                // [rows, width]: the residual stream
