@@ -6,6 +6,10 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #endif
 
 namespace qualia::lanes::cpu {
@@ -63,6 +67,17 @@ uint64_t saved_state() {
   return uint64_t{high} << 32U | low;
 }
 
+// Linux gives tiles, 8 KiB of state a thread, only to processes that ask; asking again is harmless.
+bool may_use_tiles() {
+#if defined(__linux__) && defined(SYS_arch_prctl)
+  constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr int kTileData = 18;               // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
 constexpr bool all_bits(uint64_t value, uint64_t bits) { return (value & bits) == bits; }
 constexpr uint32_t bit(uint32_t index) { return uint32_t{1} << index; }
 
@@ -90,7 +105,9 @@ CpuFeatures detect_cpu_features() {
   features.avx512 =
       all_bits(saved, kZmmState) && all_bits(extended.ebx, bit(16) | bit(17) | bit(30) | bit(31));
   features.avx512_vnni = all_bits(extended.ecx, bit(11));
-  features.amx = all_bits(saved, kTileState) && all_bits(extended.edx, bit(22) | bit(24) | bit(25));
+  features.amx = all_bits(saved, kTileState) &&
+                 all_bits(extended.edx, bit(22) | bit(24) | bit(25)) &&
+                 all_bits(extended.ecx, bit(8)) && may_use_tiles();
   return with_foundations(features);
 }
 
@@ -126,13 +143,15 @@ std::vector<Isa> allowed_isas(const CpuFeatures& features) {
   if (features.avx2) isas.push_back(Isa::avx2);
   if (features.avx2 && features.avx_vnni) isas.push_back(Isa::avx_vnni);
   if (features.avx512 && features.avx512_vnni) isas.push_back(Isa::avx512);
+  if (isas.back() == Isa::avx512 && features.amx) isas.push_back(Isa::amx);
   return isas;
 }
 
 Isa best_isa(const CpuFeatures& features) { return allowed_isas(features).back(); }
 
 std::string_view isa_name(Isa isa) {
-  constexpr std::array<std::string_view, 4> kNames{"portable", "avx2", "avx2+vnni", "avx512+vnni"};
+  constexpr std::array<std::string_view, 5> kNames{"portable", "avx2", "avx2+vnni", "avx512+vnni",
+                                                   "avx512+vnni+amx"};
   return kNames[static_cast<size_t>(isa)];
 }
 

@@ -1,9 +1,10 @@
 // Instruction sets of this processor, found once at start, and the level the CPU lane runs at.
 // Thread-safety: pure; detection reads CPUID (and XGETBV: a set counts only where the system saves
-// its registers).
+// its registers), and asks Linux to let this process use tiles.
 // Levels rise: each is chosen where the processor and the mask allow all sets it is built on.
 // Errors: invalid_argument names an unknown set and lists the known ones.
-// Source: Intel SDM vol. 2A, CPUID leaves 1 and 7; AMD APM vol. 3, appendix E.
+// Source: Intel SDM vol. 2A, CPUID leaves 1 and 7; AMD APM vol. 3, appendix E; Linux,
+// Documentation/arch/x86/xstate.rst.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,13 @@ struct CpuFeatures {
   bool avx_vnni = false;     // 256-bit vpdpbusd without AVX-512
   bool avx512 = false;       // F, BW, DQ and VL
   bool avx512_vnni = false;  // vpdpbusd on AVX-512
-  bool amx = false;          // tiles with int8 and bf16
+  bool amx = false;          // tiles with int8 and bf16, and GFNI, which every such processor has
 
   friend bool operator==(const CpuFeatures&, const CpuFeatures&) = default;
 };
 
 // What kernels are compiled for, slowest first.
-enum class Isa : uint8_t { portable, avx2, avx_vnni, avx512 };
+enum class Isa : uint8_t { portable, avx2, avx_vnni, avx512, amx };
 
 CpuFeatures detect_cpu_features();
 
@@ -41,7 +42,7 @@ Isa best_isa(const CpuFeatures& features);
 // Every level that `features` allow, portable first (tests and benchmarks run them all).
 std::vector<Isa> allowed_isas(const CpuFeatures& features);
 
-// "portable", "avx2", "avx2+vnni", "avx512+vnni"
+// "portable", "avx2", "avx2+vnni", "avx512+vnni", "avx512+vnni+amx"
 std::string_view isa_name(Isa isa);
 
 // "avx2 avx_vnni avx512 avx512_vnni", or "none".

@@ -27,7 +27,9 @@ TEST(CpuFeatures, RefusesAnUnknownSetByName) {
 }
 
 TEST(CpuFeatures, BestLevelFollowsTheMask) {
-  EXPECT_EQ(best_isa(kEverything), Isa::avx512);
+  EXPECT_EQ(best_isa(kEverything), Isa::amx);
+  EXPECT_EQ(isa_name(best_isa(kEverything)), "avx512+vnni+amx");
+  EXPECT_EQ(best_isa(*hide_features(kEverything, "amx")), Isa::avx512);
   EXPECT_EQ(best_isa(*hide_features(kEverything, "avx512_vnni")), Isa::avx_vnni);
   EXPECT_EQ(best_isa(*hide_features(kEverything, "avx512,amx,avx_vnni")), Isa::avx2);
   EXPECT_EQ(best_isa(*hide_features(kEverything, "avx2")), Isa::portable);

@@ -13,7 +13,8 @@ namespace {
 // Activations of a block of rows stay in the L2 cache while panels stream past: half of the 512 KiB
 // of Zen 2 and later (Intel's are larger).
 constexpr size_t kActivationBytesMax = size_t{256} << 10;
-// Rows that the widest kernels take at once (AVX-512: sixteen sums).
+// Rows that kernels take at once: AMX, and AVX-512 (sixteen sums).
+constexpr size_t kTileRowsAtOnce = 32;
 constexpr size_t kRowsAtOnce = 16;
 
 PackedFormat format_of(DType dtype, Precision precision) {
@@ -85,7 +86,7 @@ size_t PackedMatrix::token_block() const {
   const size_t unit =
       form_ == ActivationForms::f32 ? kBlockColumns * sizeof(float) : sizeof(ActivationBlock);
   const size_t rows = kActivationBytesMax / (block_count(k_) * unit);
-  return std::max(kRowsAtOnce, rows / kRowsAtOnce * kRowsAtOnce);
+  return rows < kTileRowsAtOnce ? kRowsAtOnce : rows / kTileRowsAtOnce * kTileRowsAtOnce;
 }
 
 void PackedMatrix::multiply(const Activations& x, size_t m, float* y, size_t y_stride,

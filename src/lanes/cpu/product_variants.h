@@ -2,7 +2,8 @@
 // dispatch table, the parity test and the benchmark.
 // Thread-safety: the table is constant.
 // X(format, activation form, instruction set). Formats of 16 and 32 bits and the wide ones have no
-// INT8 form. The float form has no AVX-VNNI line: find_product() takes the best level at or below.
+// INT8 form. The float form has no AVX-VNNI and no AMX line: find_product() takes the best level at
+// or below.
 #pragma once
 
 #include <span>
@@ -37,6 +38,7 @@
   QUALIA_INT8_PRODUCTS(X, avx2)            \
   QUALIA_INT8_PRODUCTS(X, avx_vnni)        \
   QUALIA_INT8_PRODUCTS(X, avx512)          \
+  QUALIA_INT8_PRODUCTS(X, amx)             \
   QUALIA_F32_PRODUCTS(X, avx2)             \
   QUALIA_F32_PRODUCTS(X, avx512)
 #else
