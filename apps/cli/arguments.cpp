@@ -222,6 +222,8 @@ void add_bench(CLI::App& app, Arguments& arguments) {
             whole(bench.generated_tokens, 0, kCountMax));
   add_value(app, "-d,--depth", "N", "positions already in the cache (default: 0)",
             whole(bench.depth, 0, kCountMax));
+  add_value(app, "-b,--batch", "N", "sequences that decode side by side (default: 1)",
+            whole(bench.sequences, 1, kCountMax));
   add_value(app, "-r,--repetitions", "N", "repetitions (default: 5)",
             whole(bench.repetitions, 1, 1000));
   add_circuit(app, arguments);

@@ -64,11 +64,12 @@ struct BenchOptions {
   uint32_t prompt_tokens = 512;     // 0: no prefill test
   uint32_t generated_tokens = 128;  // 0: no decode test
   uint32_t depth = 0;               // positions already in the KV cache
+  uint32_t sequences = 1;           // that decode side by side; tokens per second are of all
   uint32_t repetitions = 5;
 };
 
 struct BenchRow {
-  std::string test;  // "pp512", "tg128", "pp512 @ d4096"
+  std::string test;  // "pp512", "tg128", "pp512 @ d4096", "tg128 x8"
   double tok_s_median = 0, tok_s_min = 0, tok_s_max = 0;
   uint32_t runs = 0;
   uint64_t bytes_per_token = 0;  // weights and KV read per token (decode) or per prefill / tokens

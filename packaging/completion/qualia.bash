@@ -20,7 +20,7 @@ _qualia() {
     --precision) options="fast precise exact" ;;
     --lane) options="reference" ;;
     -m | --model | -f | --file) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
-    -n | -c | -d | -r | --max-tokens | --window | --depth | --repetitions | --prompt-tokens) return ;;
+    -n | -c | -d | -b | -r | --batch | --max-tokens | --window | --depth | --repetitions | --prompt-tokens) return ;;
     --threads | --ctx | --temp | --top-k | --top-p | --min-p | --repeat-penalty | --seed) return ;;
     -p | --prompt | --stop | --system | --tokens | --last | --top | --backend) return ;;
   esac
@@ -34,7 +34,7 @@ _qualia() {
       inspect) options="$common --json" ;;
       logits) options="$common $compute --tokens --last --top --json" ;;
       perplexity) options="$common $compute -f --file -c --window --json" ;;
-      bench) options="$common $compute -p --prompt-tokens -n --max-tokens -d --depth -r"
+      bench) options="$common $compute -p --prompt-tokens -n --max-tokens -d --depth -b --batch -r"
         options+=" --repetitions --json --csv --md" ;;
     esac
   fi

@@ -35,6 +35,7 @@ for program in qualia qualia-cli
     complete -c $program -n $bench -s p -l prompt-tokens -x -d "Prompt tokens"
     complete -c $program -n $bench -s n -l max-tokens -x -d "Reply tokens"
     complete -c $program -n $bench -s d -l depth -x -d "Positions before"
+complete -c $program -n $bench -s b -l batch -x -d "Sequences side by side"
     complete -c $program -n $bench -s r -l repetitions -x -d "Repetitions"
     complete -c $program -n $bench -l csv -d "CSV"
     complete -c $program -n $bench -l md -d "Markdown table"

@@ -78,6 +78,7 @@ Result<std::vector<BenchRow>> Model::bench(const BenchOptions& options,
                                       {.prompt_tokens = options.prompt_tokens,
                                        .generated_tokens = options.generated_tokens,
                                        .depth = options.depth,
+                                       .sequences = options.sequences,
                                        .repetitions = options.repetitions},
                                       {.progress = progress, .cancel = cancel}));
   // Host lanes are bound by the host's memory; it is measured with the same threads.

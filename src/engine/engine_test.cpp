@@ -219,5 +219,20 @@ TEST_F(EngineTest, BenchNamesItsTestsAsLlamaBenchDoes) {
   EXPECT_EQ(measure_speed(*engine_, {.depth = 199}, {}).error().code, ErrorCode::invalid_argument);
 }
 
+TEST_F(EngineTest, BenchDecodesSequencesSideBySideAndCountsAllTheirTokens) {
+  const uint32_t free_pages = engine_->cache().free_pages();
+  const SpeedOptions one{.prompt_tokens = 0, .generated_tokens = 4, .repetitions = 1};
+  SpeedOptions three = one;
+  three.sequences = 3;
+  const auto alone = measure_speed(*engine_, one, {});
+  const auto rows = measure_speed(*engine_, three, {});
+  ASSERT_TRUE(alone.has_value() && rows.has_value());
+  EXPECT_EQ(rows->front().test, "tg4 x3");
+  EXPECT_LT(rows->front().bytes_per_token, alone->front().bytes_per_token);
+  EXPECT_EQ(engine_->cache().free_pages(), free_pages);
+  three.sequences = 0;
+  EXPECT_FALSE(measure_speed(*engine_, three, {}).has_value());
+}
+
 }  // namespace
 }  // namespace qualia::engine

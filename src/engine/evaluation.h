@@ -46,11 +46,12 @@ struct SpeedOptions {
   uint32_t prompt_tokens = 512;     // 0: no such test
   uint32_t generated_tokens = 128;  // 0: no such test
   uint32_t depth = 0;
+  uint32_t sequences = 1;  // that decode side by side, a row of each in a step
   uint32_t repetitions = 5;
 };
 
 struct SpeedRow {
-  std::string test;             // "pp512", "tg128 @ d4096", as llama-bench names them
+  std::string test;             // "pp512", "tg128 @ d4096", as llama-bench does; "tg128 x8"
   std::vector<double> tok_s{};  // one per repetition, in order
   uint64_t bytes_per_token = 0;
 };

@@ -301,6 +301,8 @@ class CommandsTest(EndToEndTest):
         rows = self.json(*SHORT_BENCH, "-d", "32", "-p", "0")
         self.assertEqual(["tg4 @ d32"], [row["test"] for row in rows])
         self.assert_fails(run(*SHORT_BENCH, "-d", "250"), "266", "256")
+        rows = self.json(*SHORT_BENCH, "-b", "3", "-p", "0")
+        self.assertEqual(["tg4 x3"], [row["test"] for row in rows])
 
     def test_inspect_shape(self):
         report = self.json("inspect", MODEL)
