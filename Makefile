@@ -11,7 +11,7 @@ export PROMPT
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: help build run test test-long bundle fuzz format tidy install clean packages model
+.PHONY: help build run test test-long bundle peers fuzz format tidy install clean packages model
 
 help:  ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -52,6 +52,10 @@ test-long: build/release/build.ninja packages model  ## runs the tests that take
 
 bundle: build  ## makes the relocatable folder and archive under dist/
 	@tools/make_bundle.sh build/release dist
+
+peers: build model  ## compares with llama.cpp, which it builds once (PEERS="-m FILE -d 0,4096")
+	@tools/install_packages.sh peers
+	@python3 tools/peers.py $(PEERS)
 
 fuzz:  ## fuzzes the readers for a minute each
 	@tools/install_packages.sh build libraries fuzz

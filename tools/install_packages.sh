@@ -10,6 +10,7 @@ libraries="nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libexpected-
   libpcre2-dev libhwloc-dev libedit-dev"
 tests="libgtest-dev libgmock-dev"
 bench="libbenchmark-dev"
+peers="python3-venv"
 clang="clang clang-tidy clang-format libclang-rt-14-dev"
 
 say() { printf 'qualia: %s\n' "$*" >&2; }
@@ -21,8 +22,9 @@ packages_of() {
     libraries) echo "$libraries" ;;
     tests) echo "$tests" ;;
     bench) echo "$bench" ;;
+    peers) echo "$peers" ;;
     clang | fuzz | tidy) echo "$clang" ;;
-    *) fail "Package group '$1' is unknown (build, libraries, tests, bench, fuzz, tidy)." ;;
+    *) fail "Package group '$1' is unknown (build, libraries, tests, bench, peers, fuzz, tidy)." ;;
   esac
 }
 
