@@ -100,9 +100,8 @@ TEST(GoldenCpuKvLong, Int8KvChangesPerplexityLittle) {  // row N15
 }
 
 // Greedy continuation of a prompt, one row at a time.
-std::vector<TokenId> continue_greedily(KvType kv, const std::vector<TokenId>& prompt,
+std::vector<TokenId> continue_greedily(GoldenModel& model, const std::vector<TokenId>& prompt,
                                        size_t count) {
-  GoldenModel model = load(Precision::fast, kv);
   std::vector<TokenId> tokens = prompt;
   while (tokens.size() < prompt.size() + count) {
     TokenId next = 0;
@@ -115,10 +114,15 @@ std::vector<TokenId> continue_greedily(KvType kv, const std::vector<TokenId>& pr
   return tokens;
 }
 
-TEST(GoldenCpuKv, GreedyTextWithInt8KvEqualsThatWithF16Kv) {  // row N21
-  const auto prompt = golden_case("story").at("tokens").get<std::vector<TokenId>>();
-  EXPECT_EQ(continue_greedily(KvType::int8, prompt, 32),
-            continue_greedily(KvType::f16, prompt, 32));
+// Row N21, on prompts whose reference texts keep a margin: the others have steps that are a toss-up
+// (story at its first token), which PicksTheReferenceTokenAtEveryDecidedStep leaves out too.
+TEST(GoldenCpuKv, GreedyTextWithInt8KvEqualsThatWithF16Kv) {
+  GoldenModel int8 = load(Precision::precise, KvType::int8);
+  GoldenModel f16 = load(Precision::precise, KvType::f16);
+  for (const char* id : {"capital", "raw-capital", "digits"}) {
+    const auto prompt = golden_case(id).at("tokens").get<std::vector<TokenId>>();
+    EXPECT_EQ(continue_greedily(int8, prompt, 32), continue_greedily(f16, prompt, 32)) << id;
+  }
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ QUALIA_TARGET_BEGIN("avx2,fma,f16c")
 namespace qualia::lanes::cpu {
 namespace {
 
-#include "lanes/cpu/simd_avx2.h"
+#include "lanes/cpu/simd_avx2_body.h"
 // The bodies use Simd.
 #include "lanes/cpu/kernels_body.h"
 

@@ -16,7 +16,7 @@ QUALIA_TARGET_BEGIN("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c
 namespace qualia::lanes::cpu {
 namespace {
 
-#include "lanes/cpu/simd_avx512.h"
+#include "lanes/cpu/simd_avx512_body.h"
 // The bodies use Simd.
 #include "lanes/cpu/kernels_body.h"
 

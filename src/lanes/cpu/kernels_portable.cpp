@@ -10,7 +10,7 @@
 namespace qualia::lanes::cpu {
 namespace {
 
-#include "lanes/cpu/simd_portable.h"
+#include "lanes/cpu/simd_portable_body.h"
 // The bodies use Simd.
 #include "lanes/cpu/kernels_body.h"
 
