@@ -1,5 +1,5 @@
 // INT8 products with AMX, for sixteen rows of x and more: a tile product makes the dots of a block
-// of 32 k (or of a half with its own scale) of 8 rows of x with the 16 rows of a panel at once, as
+// of 32 k (or of a half with its own scale) of 16 rows of x with the 16 rows of a panel at once, as
 // whole numbers in memory, from where AVX-512 scales and adds them.
 // Codes are signed bytes (4-bit ones are unpacked, and centred where they have no min), so dots are
 // those of product_int8_avx512.cpp, and so are the steps that follow, in the same order: the bits
@@ -12,6 +12,8 @@
 #if defined(__x86_64__)
 
 #include <immintrin.h>
+
+#include <utility>
 
 #include "lanes/cpu/target_region.h"
 
@@ -43,22 +45,30 @@ struct Lanes {
         count >= kPanelRows ? __mmask16{0xFFFF} : static_cast<__mmask16>((1U << count) - 1U);
     _mm512_mask_storeu_ps(target, stored, value);
   }
-  // The codes of a 4-bit block as bytes, less 8 where they are centred: each bit of a result is the
-  // parity of some bits of the source. Subtracting 8 turns bit 3 over and copies it upwards.
-  template <bool kIsCentred>
-  static void unpack_nibbles(const std::byte* block, std::byte* codes) noexcept {
+  // The codes of a block as signed bytes; 4-bit ones less 8 where they have no min: each bit of a
+  // result is the parity of some bits of the source, and subtracting 8 turns bit 3 over and copies
+  // it upwards.
+  template <PackedFormat kFormat>
+  static void unpack(const std::byte* block, std::byte* codes) noexcept {
+    constexpr PackedFormatInfo kInfo = packed_format_info(kFormat);
     // Row i of a matrix, its byte 7 - i, names the bits of the source that make bit i.
-    constexpr int64_t kLow = kIsCentred ? 0x0102040808080808 : 0x0102040800000000;
+    constexpr int64_t kLow = kInfo.has_min ? 0x0102040800000000 : 0x0102040808080808;
     constexpr int64_t kHigh = kLow << 4;
-    constexpr int kFlipped = kIsCentred ? 0xF8 : 0;
+    constexpr int kFlipped = kInfo.has_min ? 0 : 0xF8;
     QUALIA_UNROLL
-    for (size_t p = 0; p < 4; ++p) {
-      const __m512i both = _mm512_loadu_si512(block + p * kCodeVectorBytes);
-      std::byte* low = codes + p * kCodeVectorBytes;
-      _mm512_store_si512(low,
-                         _mm512_gf2p8affine_epi64_epi8(both, _mm512_set1_epi64(kLow), kFlipped));
-      _mm512_store_si512(low + 4 * kCodeVectorBytes,
-                         _mm512_gf2p8affine_epi64_epi8(both, _mm512_set1_epi64(kHigh), kFlipped));
+    for (size_t p = 0; p < kInfo.code_bits; ++p) {
+      const __m512i source = _mm512_loadu_si512(block + p * kCodeVectorBytes);
+      std::byte* target = codes + p * kCodeVectorBytes;
+      if constexpr (kInfo.code_bits == 4) {
+        const __m512i low =
+            _mm512_gf2p8affine_epi64_epi8(source, _mm512_set1_epi64(kLow), kFlipped);
+        const __m512i high =
+            _mm512_gf2p8affine_epi64_epi8(source, _mm512_set1_epi64(kHigh), kFlipped);
+        _mm512_store_si512(target, low);
+        _mm512_store_si512(target + 4 * kCodeVectorBytes, high);
+      } else {
+        _mm512_store_si512(target, source);
+      }
     }
   }
 };

@@ -2,96 +2,137 @@
 // inside an anonymous namespace and a target region, after the types
 //   Tiles: the tile registers (amx_tiles.h, or amx_tiles_shim.h in tests);
 //   Lanes: sixteen float32, one for each row of a panel.
-// Thread-safety: pure; all scratch is on the stack (about 22 KiB).
+// Thread-safety: pure; all scratch is on the stack (40 KiB).
 #pragma once
 
-// Rows of x from which tiles pay.
-constexpr size_t kTileProductRows = 16;
-// Sums that stay in registers while blocks pass: rows of x in one pass.
-constexpr size_t kSumRows = 16;
-// Dots of so many blocks are under way in tiles while those before are scaled.
-constexpr size_t kStepBlocks = 2;
-// A piece's activations (8 KiB for 32 rows) stay in the L1 cache while kPanelsAtOnce panels pass,
-// beside their sums (2 KiB each), a piece's codes and the dots.
+// Rows of x in a tile, whose sums stay in registers while blocks pass.
+constexpr size_t kTileRows = 16;
+// A piece's activations, copied, stay in the L1 cache while kPanelsAtOnce panels pass.
 constexpr size_t kPieceBlocks = 4;
-constexpr size_t kPanelsAtOnce = 4;
-static_assert(kStepBlocks % 2 == 0 && kPieceBlocks % kStepBlocks == 0);
+constexpr size_t kPanelsAtOnce = 8;
+// Copying activations pays from here on. Measured with 16 threads, q4: 190 GMAC/s a thread for
+// calls of 8 panels, 116 for one (AVX-512: 140).
+constexpr size_t kTilePanelsMin = 4;
 
-// Products of kTiles tiles of x, 4 or 8, with all panels. Rows of x in one AMX tile are those with
-// the same place in each tile of x: they lie one distance apart, so that nothing is copied.
-template <PackedFormat kFormat, size_t kTiles>
+// Half a page. A load waits for any store before it with the same twelve low bits of the address,
+// and stores of dots are always under way: so dots, and sums, have the lower halves of pages to
+// themselves.
+struct TilePage {
+  alignas(64) std::byte lower[2048];
+  alignas(64) std::byte upper[2048];
+};
+
+// Products of kPasses times 16 rows of x with all panels.
+template <PackedFormat kFormat, size_t kPasses>
 class TileProduct {
  public:
-  TileProduct(const ProductArguments& a, size_t first_tile) noexcept
-      : a_(a),
-        x_(a.int8 + first_tile * a.blocks * kTokenTile),
-        first_row_(first_tile * kTokenTile) {}
+  TileProduct(const ProductArguments& a, size_t first_row) noexcept
+      : a_(a), x_(a.int8 + first_row * a.blocks), first_row_(first_row) {}
 
   void run(Tiles& tiles) noexcept {
-    configure(tiles);
     for (size_t panel = 0; panel < a_.panel_count; panel += kPanelsAtOnce) {
       const size_t left = a_.panel_count - panel;
       const size_t count = left < kPanelsAtOnce ? left : kPanelsAtOnce;
       multiply_panels(tiles, panel, count);
-      for (size_t p = 0; p < count; ++p) store_rows(panel + p, sums_[p]);
+      for (size_t p = 0; p < count; ++p) store_rows(panel + p, sums(p));
     }
   }
-
- private:
-  using F = typename Lanes::F;
-  static constexpr PackedFormatInfo kInfo = packed_format_info(kFormat);
-  static constexpr bool kIsNibbles = kInfo.code_bits == 4;
-  static constexpr size_t kGroups = kInfo.scale_count;  // slices of a block
-  static constexpr size_t kRows = kTiles * kTokenTile;
-  static constexpr size_t kPlaces = kSumRows / kTiles;  // of a tile of x in one pass
-  static constexpr size_t kPasses = kTokenTile / kPlaces;
-  static constexpr size_t kSliceDots = kSumRows * kPanelRows;
-  static constexpr size_t kCodeBytes = kPanelRows * kBlockColumns;
-  static constexpr size_t kCodeStride = kIsNibbles ? kCodeBytes : kInfo.block_bytes();
-  static constexpr int kFirstX = 4;      // tiles 0 .. 3 are sums, 4 and 5 hold x,
-  static constexpr int kFirstCodes = 6;  // 6 and 7 codes
-
-  // Up to kPieceBlocks blocks of one panel.
-  struct Piece {
-    const std::byte* block;
-    const std::byte* codes;  // a byte each: unpacked, or in the block
-    const ActivationBlock* x;
-    float* sums;
-    size_t blocks;
-  };
 
   static void configure(Tiles& tiles) noexcept {
     alignas(64) uint8_t config[64] = {1};
     for (size_t t = 0; t < 8; ++t) {
       const bool is_x = t == 4 || t == 5;
       config[16 + 2 * t] = is_x ? kBlockColumns / kGroups : kCodeVectorBytes;
-      config[48 + t] = t < 6 ? kTiles : kBlockColumns / kGroups / 4;
+      config[48 + t] = t < 6 ? kTileRows : kBlockColumns / kGroups / 4;
     }
     tiles.configure(config);
   }
 
+ private:
+  using F = typename Lanes::F;
+  static constexpr PackedFormatInfo kInfo = packed_format_info(kFormat);
+  static constexpr size_t kGroups = kInfo.scale_count;  // dots of a row of x, a block and a row
+  static constexpr size_t kRows = kPasses * kTileRows;
+  static constexpr size_t kDots = kTileRows * kPanelRows;
+  static constexpr size_t kCodeBytes = kPanelRows * kBlockColumns;
+  static constexpr size_t kXBytes = kTileRows * kBlockColumns;
+  // Of 16 rows of x and a block: scales, then scaled sums of each group.
+  static constexpr size_t kScaleFloats = kTileRows * (1 + (kInfo.has_min ? kGroups : 0));
+  static constexpr int kFirstX = 4;      // tiles 0 .. 3 are sums, 4 and 5 hold x,
+  static constexpr int kFirstCodes = 6;  // 6 and 7 codes
+  static_assert(2 * kGroups * kDots * sizeof(int32_t) <= 2 * sizeof(TilePage::lower));
+
+  // Up to kPieceBlocks blocks of one panel.
+  struct Piece {
+    const std::byte* block;
+    const std::byte* codes;  // [blocks], a byte each
+    const std::byte* x;      // [pass][kPieceBlocks][row][column]
+    const float* x_scales;   // [pass][kPieceBlocks][kScaleFloats]
+    float* sums;             // [pass][row of x][row of the panel]
+    size_t blocks;
+  };
+
+  int32_t* dots(size_t which) noexcept {
+    return reinterpret_cast<int32_t*>(pages_[kGroups == 2 ? which : 0].lower) +
+           (kGroups == 2 ? 0 : which * kDots);
+  }
+  float* sums(size_t p) noexcept { return reinterpret_cast<float*>(pages_[2 + p].lower); }
+  std::byte* codes(size_t which) noexcept { return pages_[which].upper; }
+  float* x_scales(size_t which) noexcept {
+    return reinterpret_cast<float*>(pages_[2 + which].upper);
+  }
+  std::byte* x_values(size_t which, size_t pass) noexcept {
+    return pages_[4 + 2 * which + pass].upper;
+  }
+  static constexpr size_t kPassBytes = sizeof(TilePage);  // from a pass's values to the next's
+  static constexpr size_t kPassScales = kPieceBlocks * kScaleFloats;
+  static_assert(kPieceBlocks * kXBytes <= sizeof(TilePage::upper));
+  static_assert(kPasses * kPassScales * sizeof(float) <= sizeof(TilePage::upper));
+  static_assert(kRows * kPanelRows * sizeof(float) <= sizeof(TilePage::lower));
+
   // Pieces go through the panels first, then on along k.
   [[gnu::noinline]] Piece start_piece(size_t index, size_t panel, size_t panel_count) noexcept {
     const size_t p = index % panel_count;
-    const size_t b = index / panel_count * kPieceBlocks;
+    const size_t chunk = index / panel_count;
+    const size_t b = chunk * kPieceBlocks;
     Piece piece;
     piece.block = a_.panel + (panel + p) * a_.panel_bytes + b * kInfo.block_bytes();
-    piece.x = x_ + b * kTokenTile;
-    piece.sums = sums_[p];
     piece.blocks = a_.blocks - b < kPieceBlocks ? a_.blocks - b : kPieceBlocks;
-    piece.codes = piece.block;
-    if constexpr (kIsNibbles) {
-      std::byte* codes = codes_[index % 2];
-      piece.codes = codes;
-      for (size_t i = 0; i < piece.blocks; ++i) {
-        Lanes::template unpack_nibbles<!kInfo.has_min>(piece.block + i * kInfo.block_bytes(),
-                                                       codes + i * kCodeBytes);
-      }
+    piece.codes = codes(index % 2);
+    piece.x = x_values(chunk % 2, 0);
+    piece.x_scales = x_scales(chunk % 2);
+    piece.sums = sums(p);
+    for (size_t i = 0; i < piece.blocks; ++i) {
+      Lanes::template unpack<kFormat>(piece.block + i * kInfo.block_bytes(),
+                                      codes(index % 2) + i * kCodeBytes);
     }
+    if (p == 0) copy_x(b, piece.blocks, chunk % 2);
     prefetch_piece(p + 1 < panel_count
                        ? piece.block + a_.panel_bytes
                        : piece.block + kPieceBlocks * kInfo.block_bytes() - p * a_.panel_bytes);
     return piece;
+  }
+
+  void copy_x(size_t first_block, size_t blocks, size_t which) noexcept {
+    for (size_t row = 0; row < kRows; ++row) {
+      const ActivationBlock* x =
+          x_ + (row / kTokenTile * a_.blocks + first_block) * kTokenTile + row % kTokenTile;
+      const size_t t = row % kTileRows;
+      std::byte* values = x_values(which, row / kTileRows) + t * kBlockColumns;
+      float* scales = x_scales(which) + row / kTileRows * kPassScales + t;
+      for (size_t b = 0; b < blocks; ++b) {
+        __builtin_memcpy(values, x->values, kBlockColumns);
+        scales[0] = x->scale;
+        if constexpr (kInfo.has_min && kGroups == 1) scales[kTileRows] = x->scaled_sum;
+        if constexpr (kInfo.has_min && kGroups == 2) {
+          scales[kTileRows] = x->half_scaled_sums[0];
+          scales[2 * kTileRows] = x->half_scaled_sums[1];
+        }
+        values += kXBytes;
+        scales += kScaleFloats;
+        x += kTokenTile;
+      }
+    }
   }
 
   // Beyond the weights' end that is harmless.
@@ -101,190 +142,90 @@ class TileProduct {
     }
   }
 
-  // What the loops below keep in registers.
-  struct Strides {
-    size_t x_bytes;     // from a tile of x to the next
-    size_t tile_bytes;  // from a row of codes or dots to the next
-  };
-
-  // Dots of one place of each tile of x with a slice's codes, which lie in tile kCodes.
-  template <int kSums, int kCodes>
-  QUALIA_INLINE static void multiply_place(Tiles& tiles, const Strides& strides, const int8_t* x,
+  // Dots of 16 rows of x with a group's codes. Neighbours use different tiles.
+  template <int kSums>
+  QUALIA_INLINE static void multiply_group(Tiles& tiles, const std::byte* codes, const std::byte* x,
                                            int32_t* dots) noexcept {
     constexpr int kX = kFirstX + kSums % 2;
-    tiles.template load<kX>(x, strides.x_bytes);
+    constexpr int kCodes = kFirstCodes + kSums % 2;
+    tiles.template load<kCodes>(codes, kCodeVectorBytes);
+    tiles.template load<kX>(x, kBlockColumns);
     tiles.template zero<kSums>();
     tiles.template multiply<kSums, kX, kCodes>();
-    tiles.template store<kSums>(dots, strides.tile_bytes);
+    tiles.template store<kSums>(dots, kCodeVectorBytes);
   }
 
-  template <size_t kSlice>
-  QUALIA_INLINE static void multiply_slice(Tiles& tiles, const Strides& strides,
-                                           const std::byte* codes, const ActivationBlock* x,
+  // The dots of block b of a piece.
+  QUALIA_INLINE static void multiply_block(Tiles& tiles, const Piece& piece, size_t pass, size_t b,
                                            int32_t* dots) noexcept {
-    constexpr int kCodes = kFirstCodes + kSlice % 2;
-    constexpr int kSums = kSlice * kPlaces % 4;
-    constexpr size_t kPlaceDots = kTiles * kPanelRows;
-    constexpr size_t kColumn = kSlice % kGroups * kInfo.group_columns();
-    tiles.template load<kCodes>(codes + kColumn * kPanelRows, strides.tile_bytes);
-    multiply_place<kSums, kCodes>(tiles, strides, x[0].values + kColumn, dots);
-    if constexpr (kPlaces > 1) {
-      multiply_place<kSums + 1, kCodes>(tiles, strides, x[1].values + kColumn, dots + kPlaceDots);
-    }
-    if constexpr (kPlaces > 2) {
-      multiply_place<kSums + 2, kCodes>(tiles, strides, x[2].values + kColumn,
-                                        dots + 2 * kPlaceDots);
-      multiply_place<kSums + 3, kCodes>(tiles, strides, x[3].values + kColumn,
-                                        dots + 3 * kPlaceDots);
-    }
-  }
-
-  // A few blocks of a piece in one pass, and where their dots are.
-  struct Step {
-    const std::byte* block;
-    const std::byte* codes;
-    const ActivationBlock* x;
-    int32_t* dots;
-    size_t blocks;
-  };
-
-  static size_t step_count(const Piece& piece) noexcept {
-    return (piece.blocks + kStepBlocks - 1) / kStepBlocks;
-  }
-
-  QUALIA_INLINE static Step step_of(const Piece& piece, size_t pass, size_t index,
-                                    int32_t* dots) noexcept {
-    const size_t first = index * kStepBlocks;
-    const size_t left = piece.blocks - first;
-    return {piece.block + first * kInfo.block_bytes(), piece.codes + first * kCodeStride,
-            piece.x + first * kTokenTile + pass * kPlaces, dots,
-            left < kStepBlocks ? left : kStepBlocks};
-  }
-
-  // The dots of a step's block; the step moves on to the next, which uses other tiles.
-  template <size_t kParity>
-  QUALIA_INLINE static void multiply_block(Tiles& tiles, const Strides& strides,
-                                           Step& step) noexcept {
+    const std::byte* codes = piece.codes + b * kCodeBytes;
+    const std::byte* x = piece.x + pass * kPassBytes + b * kXBytes;
     if constexpr (kGroups == 2) {
-      multiply_slice<0>(tiles, strides, step.codes, step.x, step.dots);
-      multiply_slice<1>(tiles, strides, step.codes, step.x, step.dots + kSliceDots);
+      multiply_group<0>(tiles, codes, x, dots);
+      multiply_group<1>(tiles, codes + kCodeBytes / 2, x + kBlockColumns / 2, dots + kDots);
+    } else if (b % 2 == 0) {
+      multiply_group<0>(tiles, codes, x, dots);
     } else {
-      multiply_slice<kParity>(tiles, strides, step.codes, step.x, step.dots);
+      multiply_group<1>(tiles, codes, x, dots);
     }
-    step.codes += kCodeStride;
-    step.x += kTokenTile;
-    step.dots += kGroups * kSliceDots;
   }
 
-  // The scales of a step's rows of x: where they are in every other tile of x.
-  struct Scales {
-    const std::byte* x[kTiles / 2];
-  };
-
-  QUALIA_INLINE static Scales scales_of(const Step& step, const Strides& strides) noexcept {
-    Scales scales;
+  // sums += dots of block b, scaled.
+  QUALIA_INLINE static void scale_block(const Piece& piece, size_t pass, size_t b,
+                                        const int32_t* dots, F (&sums)[kTileRows]) noexcept {
+    const std::byte* weights = piece.block + b * kInfo.block_bytes() + kInfo.scales_offset();
+    const float* x_scales = piece.x_scales + pass * kPassScales + b * kScaleFloats;
     QUALIA_UNROLL
-    for (size_t i = 0; i < kTiles / 2; ++i) {
-      scales.x[i] = reinterpret_cast<const std::byte*>(step.x) + 2 * i * strides.x_bytes;
-      QUALIA_OPAQUE(scales.x[i]);
-    }
-    return scales;
-  }
-
-  // sums += dots, scaled, of a step's block, and moves on to the next.
-  QUALIA_INLINE static void scale_block(Step& step, Scales& scales, const Strides& strides,
-                                        F (&sums)[kSumRows]) noexcept {
-    const std::byte* weight_scales = step.block + kInfo.scales_offset();
-    QUALIA_UNROLL
-    for (size_t s = 0; s < kGroups; ++s) {
-      const F weight_scale = Lanes::halves(weight_scales + s * 2 * kPanelRows);
+    for (size_t g = 0; g < kGroups; ++g) {
+      const F weight_scales = Lanes::halves(weights + g * 2 * kPanelRows);
       F mins{};
       if constexpr (kInfo.has_min)
-        mins = Lanes::halves(weight_scales + kInfo.scales_bytes() + s * 2 * kPanelRows);
+        mins = Lanes::halves(weights + kInfo.scales_bytes() + g * 2 * kPanelRows);
       QUALIA_UNROLL
-      for (size_t t = 0; t < kSumRows; ++t) {
-        const size_t tile = t % kTiles;
-        const std::byte* first = scales.x[tile / 2] + tile % 2 * strides.x_bytes;
-        const ActivationBlock& x = reinterpret_cast<const ActivationBlock*>(first)[t / kTiles];
-        const F scale = Lanes::mul(weight_scale, x.scale);
-        sums[t] = Lanes::fma(Lanes::floats(step.dots + t * kPanelRows), scale, sums[t]);
-        if constexpr (kInfo.has_min) {
-          sums[t] = Lanes::fma(mins, kGroups == 2 ? x.half_scaled_sums[s] : x.scaled_sum, sums[t]);
-        }
+      for (size_t t = 0; t < kTileRows; ++t) {
+        const F scale = Lanes::mul(weight_scales, x_scales[t]);
+        sums[t] = Lanes::fma(Lanes::floats(dots + g * kDots + t * kPanelRows), scale, sums[t]);
+        if constexpr (kInfo.has_min)
+          sums[t] = Lanes::fma(mins, x_scales[(1 + g) * kTileRows + t], sums[t]);
       }
-      step.dots += kSliceDots;
       if constexpr (kGroups == 2) QUALIA_RELOAD();  // else loads move up, and sums to the stack
     }
-    step.block += kInfo.block_bytes();
-    QUALIA_UNROLL
-    for (size_t i = 0; i < kTiles / 2; ++i) scales.x[i] += kTokenTile * sizeof(ActivationBlock);
   }
 
-  // Scales the dots of a step while tiles multiply the blocks of the one after it: in turns, so
-  // that the processor finds work for both units within its window.
-  QUALIA_INLINE static void run_step(Tiles& tiles, const Strides& strides, Step step, Step ahead,
-                                     F (&sums)[kSumRows]) noexcept {
-    Scales scales = scales_of(step, strides);
-    if (step.blocks == kStepBlocks && ahead.blocks == kStepBlocks) {
-      for (size_t i = 0; i < kStepBlocks; i += 2) {
-        multiply_block<0>(tiles, strides, ahead);
-        scale_block(step, scales, strides, sums);
-        multiply_block<1>(tiles, strides, ahead);
-        scale_block(step, scales, strides, sums);
-      }
-      return;
-    }
-    for (size_t i = 0; i < ahead.blocks; ++i) multiply_block<0>(tiles, strides, ahead);
-    for (size_t i = 0; i < step.blocks; ++i) scale_block(step, scales, strides, sums);
-  }
-
-  // The next step after one: in the same piece, or the first of `next`, whose blocks are none at
-  // the end.
-  QUALIA_INLINE static Step step_after(const Piece& piece, size_t pass, size_t index,
-                                       const Piece& next, int32_t* dots) noexcept {
-    const bool ends_pass = index + 1 == step_count(piece);
-    const bool ends_piece = ends_pass && pass + 1 == kPasses;
-    return step_of(ends_piece ? next : piece, ends_piece ? 0 : pass + ends_pass,
-                   ends_pass ? 0 : index + 1, dots);
-  }
-
+  // Tiles are one block ahead of the scaling, also from one piece to the next.
   void multiply_panels(Tiles& tiles, size_t panel, size_t panel_count) noexcept {
-    __builtin_memset(sums_, 0, sizeof(sums_[0]) * panel_count);
+    for (size_t p = 0; p < panel_count; ++p)
+      __builtin_memset(sums(p), 0, kRows * kPanelRows * sizeof(float));
     const size_t count = (a_.blocks + kPieceBlocks - 1) / kPieceBlocks * panel_count;
-    Strides strides{a_.blocks * kTokenTile * sizeof(ActivationBlock), kCodeVectorBytes};
-    QUALIA_OPAQUE(strides.x_bytes);
-    QUALIA_OPAQUE(strides.tile_bytes);
-    size_t now = 0;  // dots that are scaled next
+    int32_t* now = dots(0);  // scaled next
+    int32_t* ahead = dots(1);
     Piece next = start_piece(0, panel, panel_count);
-    Step first = step_of(next, 0, 0, dots_[now]);
-    for (size_t i = 0; i < first.blocks; ++i) multiply_block<0>(tiles, strides, first);
+    multiply_block(tiles, next, 0, 0, now);
     for (size_t index = 0; index < count; ++index) {
       const Piece piece = next;
-      if (index + 1 < count) {
-        next = start_piece(index + 1, panel, panel_count);
-      } else {
-        next.blocks = 0;
-      }
+      const bool is_last = index + 1 == count;
+      if (!is_last) next = start_piece(index + 1, panel, panel_count);
       for (size_t pass = 0; pass < kPasses; ++pass) {
-        float* stored = piece.sums + pass * kSumRows * kPanelRows;
-        F sums[kSumRows];
+        float* stored = piece.sums + pass * kDots;
+        F sums[kTileRows];
         QUALIA_UNROLL
-        for (size_t t = 0; t < kSumRows; ++t) sums[t] = Lanes::load(stored + t * kPanelRows);
-        for (size_t s = 0; s < step_count(piece); ++s) {
-          run_step(tiles, strides, step_of(piece, pass, s, dots_[now]),
-                   step_after(piece, pass, s, next, dots_[1 - now]), sums);
-          now = 1 - now;
+        for (size_t t = 0; t < kTileRows; ++t) sums[t] = Lanes::load(stored + t * kPanelRows);
+        for (size_t b = 0; b + 1 < piece.blocks; ++b) {
+          multiply_block(tiles, piece, pass, b + 1, ahead);
+          scale_block(piece, pass, b, now, sums);
+          std::swap(now, ahead);
         }
+        if (pass + 1 < kPasses) {
+          multiply_block(tiles, piece, pass + 1, 0, ahead);
+        } else if (!is_last) {
+          multiply_block(tiles, next, 0, 0, ahead);
+        }
+        scale_block(piece, pass, piece.blocks - 1, now, sums);
+        std::swap(now, ahead);
         QUALIA_UNROLL
-        for (size_t t = 0; t < kSumRows; ++t) Lanes::store(stored + t * kPanelRows, sums[t]);
+        for (size_t t = 0; t < kTileRows; ++t) Lanes::store(stored + t * kPanelRows, sums[t]);
       }
     }
-  }
-
-  static F sum_of(const float* sums, size_t row) noexcept {
-    const size_t place = row % kTokenTile;
-    const size_t t = place / kPlaces * kSumRows + place % kPlaces * kTiles + row / kTokenTile;
-    return Lanes::load(sums + t * kPanelRows);
   }
 
   void store_rows(size_t panel, const float* sums) noexcept {
@@ -294,8 +235,8 @@ class TileProduct {
     const size_t outputs = a_.rows - panel * kPanelRows;
     float* y = a_.y + first_row_ / x_rows * a_.y_stride + panel * kPanelRows;
     for (size_t row = 0; row < rows; row += x_rows) {
-      F sum = sum_of(sums, row);
-      if (a_.is_paired) sum = Lanes::add(sum, sum_of(sums, row + 1));
+      F sum = Lanes::load(sums + row * kPanelRows);
+      if (a_.is_paired) sum = Lanes::add(sum, Lanes::load(sums + (row + 1) * kPanelRows));
       if (a_.row_factors != nullptr)
         sum = Lanes::mul(sum, Lanes::load(a_.row_factors + panel * kPanelRows));
       Lanes::store_first(y, outputs, sum);
@@ -303,42 +244,34 @@ class TileProduct {
     }
   }
 
+  alignas(4096) TilePage pages_[2 + kPanelsAtOnce];
+  static_assert(kPanelsAtOnce >= 6);  // pages of activations
   const ProductArguments& a_;
   const ActivationBlock* x_;
   size_t first_row_;
-  // [panel][pass][place, tile of x][row of the panel]
-  alignas(64) float sums_[kPanelsAtOnce][kRows * kPanelRows];
-  alignas(64) int32_t dots_[2][kStepBlocks * kGroups * kSliceDots];
-  alignas(64) std::byte codes_[2][kIsNibbles ? kPieceBlocks * kCodeBytes : 1];
 };
 
 // `rest` takes what does not fill tiles.
 template <PackedFormat kFormat>
 void multiply_in_tiles(const ProductArguments& a, ProductFunction rest) noexcept {
-  if (a.m < kTileProductRows) return rest(a);
-  constexpr size_t kMany = 8;
-  constexpr size_t kFew = 4;
+  // Rows of x up to a whole tile of activations are there, if only as a rest of earlier products.
+  const size_t rows = (a.m + kTokenTile - 1) / kTokenTile * kTokenTile;
+  if (rows < kTileRows || a.panel_count < kTilePanelsMin) return rest(a);
   Tiles tiles;
-  const size_t count = (a.m + kTokenTile - 1) / kTokenTile;
+  TileProduct<kFormat, 2>::configure(tiles);
   size_t done = 0;
-  for (; count - done >= kMany; done += kMany) {
-    TileProduct<kFormat, kMany>(a, done).run(tiles);
+  for (; rows - done >= 2 * kTileRows; done += 2 * kTileRows) {
+    TileProduct<kFormat, 2>(a, done).run(tiles);
   }
-  const size_t left = count - done;
-  if (left > kFew && count >= kMany) {
-    // Some rows once more: they come out the same.
-    TileProduct<kFormat, kMany>(a, count - kMany).run(tiles);
-    done = count;
-  } else if (left >= kFew) {
-    TileProduct<kFormat, kFew>(a, done).run(tiles);
-    done += kFew;
+  if (rows - done >= kTileRows) {
+    TileProduct<kFormat, 1>(a, done).run(tiles);
+    done += kTileRows;
   }
   tiles.release();
-  if (done == count) return;
+  if (done >= a.m) return;
   ProductArguments few = a;
-  const size_t rows = done * kTokenTile;
-  few.int8 += rows * a.blocks;
-  few.m -= rows;
-  few.y += rows / (a.is_paired ? 2 : 1) * a.y_stride;
+  few.int8 += done * a.blocks;
+  few.m -= done;
+  few.y += done / (a.is_paired ? 2 : 1) * a.y_stride;
   rest(few);
 }
