@@ -15,7 +15,7 @@ uint32_t batch_rows(uint64_t multiply_adds, Isa isa, Precision precision, size_t
   constexpr double kRowsMin = 32;
   constexpr double kRowsMax = 512;
   // Half of what one core was seen to do, in order of Isa: integer products, float products.
-  constexpr double kInteger[] = {1e9, 30e9, 50e9, 100e9, 200e9};
+  constexpr double kInteger[] = {1e9, 30e9, 50e9, 100e9, 120e9};
   constexpr double kFloat[] = {1e9, 12e9, 12e9, 20e9, 20e9};
   const double* const speeds = precision == Precision::fast ? kInteger : kFloat;
   const double a_second = speeds[static_cast<size_t>(isa)] * static_cast<double>(thread_count);

@@ -2,7 +2,7 @@
 // inside an anonymous namespace and a target region, after the types
 //   Tiles: the tile registers (amx_tiles.h, or amx_tiles_shim.h in tests);
 //   Lanes: sixteen float32, one for each row of a panel.
-// Thread-safety: pure; all scratch is on the stack (40 KiB).
+// Thread-safety: pure; all scratch is on the stack (36 KiB).
 #pragma once
 
 // Rows of x in a tile, whose sums stay in registers while blocks pass.
@@ -10,9 +10,9 @@ constexpr size_t kTileRows = 16;
 // A piece's activations, copied, stay in the L1 cache while kPanelsAtOnce panels pass.
 constexpr size_t kPieceBlocks = 4;
 constexpr size_t kPanelsAtOnce = 8;
-// Copying activations pays from here on. Measured with 16 threads, q4: 190 GMAC/s a thread for
-// calls of 8 panels, 116 for one (AVX-512: 140).
-constexpr size_t kTilePanelsMin = 4;
+// Copying activations pays from here on. Measured with 16 threads, q4, panels a call: 1, 97 GMAC/s
+// a thread (AVX-512: 118); 2, 132 (111); 4, 142 (106); 8, 170 (120).
+constexpr size_t kTilePanelsMin = 2;
 
 // Half a page. A load waits for any store before it with the same twelve low bits of the address,
 // and stores of dots are always under way: so dots, and sums, have the lower halves of pages to
@@ -42,8 +42,8 @@ class TileProduct {
     alignas(64) uint8_t config[64] = {1};
     for (size_t t = 0; t < 8; ++t) {
       const bool is_x = t == 4 || t == 5;
-      config[16 + 2 * t] = is_x ? kBlockColumns / kGroups : kCodeVectorBytes;
-      config[48 + t] = t < 6 ? kTileRows : kBlockColumns / kGroups / 4;
+      config[16 + 2 * t] = is_x ? kBlockColumns : kCodeVectorBytes;
+      config[48 + t] = t < 6 ? kTileRows : kBlockColumns / 4;
     }
     tiles.configure(config);
   }
@@ -51,16 +51,16 @@ class TileProduct {
  private:
   using F = typename Lanes::F;
   static constexpr PackedFormatInfo kInfo = packed_format_info(kFormat);
-  static constexpr size_t kGroups = kInfo.scale_count;  // dots of a row of x, a block and a row
+  static_assert(kInfo.scale_count == 1);
   static constexpr size_t kRows = kPasses * kTileRows;
   static constexpr size_t kDots = kTileRows * kPanelRows;
   static constexpr size_t kCodeBytes = kPanelRows * kBlockColumns;
   static constexpr size_t kXBytes = kTileRows * kBlockColumns;
-  // Of 16 rows of x and a block: scales, then scaled sums of each group.
-  static constexpr size_t kScaleFloats = kTileRows * (1 + (kInfo.has_min ? kGroups : 0));
+  // Of 16 rows of x and a block: scales, then scaled sums.
+  static constexpr size_t kScaleFloats = kTileRows * (kInfo.has_min ? 2 : 1);
   static constexpr int kFirstX = 4;      // tiles 0 .. 3 are sums, 4 and 5 hold x,
   static constexpr int kFirstCodes = 6;  // 6 and 7 codes
-  static_assert(2 * kGroups * kDots * sizeof(int32_t) <= 2 * sizeof(TilePage::lower));
+  static_assert(2 * kDots * sizeof(int32_t) <= sizeof(TilePage::lower));
 
   // Up to kPieceBlocks blocks of one panel.
   struct Piece {
@@ -73,10 +73,9 @@ class TileProduct {
   };
 
   int32_t* dots(size_t which) noexcept {
-    return reinterpret_cast<int32_t*>(pages_[kGroups == 2 ? which : 0].lower) +
-           (kGroups == 2 ? 0 : which * kDots);
+    return reinterpret_cast<int32_t*>(pages_[0].lower) + which * kDots;
   }
-  float* sums(size_t p) noexcept { return reinterpret_cast<float*>(pages_[2 + p].lower); }
+  float* sums(size_t p) noexcept { return reinterpret_cast<float*>(pages_[1 + p].lower); }
   std::byte* codes(size_t which) noexcept { return pages_[which].upper; }
   float* x_scales(size_t which) noexcept {
     return reinterpret_cast<float*>(pages_[2 + which].upper);
@@ -123,11 +122,7 @@ class TileProduct {
       for (size_t b = 0; b < blocks; ++b) {
         __builtin_memcpy(values, x->values, kBlockColumns);
         scales[0] = x->scale;
-        if constexpr (kInfo.has_min && kGroups == 1) scales[kTileRows] = x->scaled_sum;
-        if constexpr (kInfo.has_min && kGroups == 2) {
-          scales[kTileRows] = x->half_scaled_sums[0];
-          scales[2 * kTileRows] = x->half_scaled_sums[1];
-        }
+        if constexpr (kInfo.has_min) scales[kTileRows] = x->scaled_sum;
         values += kXBytes;
         scales += kScaleFloats;
         x += kTokenTile;
@@ -142,31 +137,26 @@ class TileProduct {
     }
   }
 
-  // Dots of 16 rows of x with a group's codes. Neighbours use different tiles.
+  // Dots of 16 rows of x with a block's codes, in tiles of their own.
   template <int kSums>
-  QUALIA_INLINE static void multiply_group(Tiles& tiles, const std::byte* codes, const std::byte* x,
-                                           int32_t* dots) noexcept {
-    constexpr int kX = kFirstX + kSums % 2;
-    constexpr int kCodes = kFirstCodes + kSums % 2;
-    tiles.template load<kCodes>(codes, kCodeVectorBytes);
-    tiles.template load<kX>(x, kBlockColumns);
+  QUALIA_INLINE static void multiply_tile(Tiles& tiles, const std::byte* codes, const std::byte* x,
+                                          int32_t* dots) noexcept {
+    tiles.template load<kFirstCodes + kSums>(codes, kCodeVectorBytes);
+    tiles.template load<kFirstX + kSums>(x, kBlockColumns);
     tiles.template zero<kSums>();
-    tiles.template multiply<kSums, kX, kCodes>();
+    tiles.template multiply<kSums, kFirstX + kSums, kFirstCodes + kSums>();
     tiles.template store<kSums>(dots, kCodeVectorBytes);
   }
 
-  // The dots of block b of a piece.
+  // The dots of block b of a piece; neighbours use different tiles.
   QUALIA_INLINE static void multiply_block(Tiles& tiles, const Piece& piece, size_t pass, size_t b,
                                            int32_t* dots) noexcept {
     const std::byte* codes = piece.codes + b * kCodeBytes;
     const std::byte* x = piece.x + pass * kPassBytes + b * kXBytes;
-    if constexpr (kGroups == 2) {
-      multiply_group<0>(tiles, codes, x, dots);
-      multiply_group<1>(tiles, codes + kCodeBytes / 2, x + kBlockColumns / 2, dots + kDots);
-    } else if (b % 2 == 0) {
-      multiply_group<0>(tiles, codes, x, dots);
+    if (b % 2 == 0) {
+      multiply_tile<0>(tiles, codes, x, dots);
     } else {
-      multiply_group<1>(tiles, codes, x, dots);
+      multiply_tile<1>(tiles, codes, x, dots);
     }
   }
 
@@ -175,20 +165,14 @@ class TileProduct {
                                         const int32_t* dots, F (&sums)[kTileRows]) noexcept {
     const std::byte* weights = piece.block + b * kInfo.block_bytes() + kInfo.scales_offset();
     const float* x_scales = piece.x_scales + pass * kPassScales + b * kScaleFloats;
+    const F weight_scales = Lanes::halves(weights);
+    F mins{};
+    if constexpr (kInfo.has_min) mins = Lanes::halves(weights + kInfo.scales_bytes());
     QUALIA_UNROLL
-    for (size_t g = 0; g < kGroups; ++g) {
-      const F weight_scales = Lanes::halves(weights + g * 2 * kPanelRows);
-      F mins{};
-      if constexpr (kInfo.has_min)
-        mins = Lanes::halves(weights + kInfo.scales_bytes() + g * 2 * kPanelRows);
-      QUALIA_UNROLL
-      for (size_t t = 0; t < kTileRows; ++t) {
-        const F scale = Lanes::mul(weight_scales, x_scales[t]);
-        sums[t] = Lanes::fma(Lanes::floats(dots + g * kDots + t * kPanelRows), scale, sums[t]);
-        if constexpr (kInfo.has_min)
-          sums[t] = Lanes::fma(mins, x_scales[(1 + g) * kTileRows + t], sums[t]);
-      }
-      if constexpr (kGroups == 2) QUALIA_RELOAD();  // else loads move up, and sums to the stack
+    for (size_t t = 0; t < kTileRows; ++t) {
+      const F scale = Lanes::mul(weight_scales, x_scales[t]);
+      sums[t] = Lanes::fma(Lanes::floats(dots + t * kPanelRows), scale, sums[t]);
+      if constexpr (kInfo.has_min) sums[t] = Lanes::fma(mins, x_scales[kTileRows + t], sums[t]);
     }
   }
 
@@ -244,8 +228,8 @@ class TileProduct {
     }
   }
 
-  alignas(4096) TilePage pages_[2 + kPanelsAtOnce];
-  static_assert(kPanelsAtOnce >= 6);  // pages of activations
+  alignas(4096) TilePage pages_[1 + kPanelsAtOnce];
+  static_assert(1 + kPanelsAtOnce >= 8);  // upper halves in use
   const ProductArguments& a_;
   const ActivationBlock* x_;
   size_t first_row_;

@@ -151,7 +151,7 @@ struct TileVariant {
 constexpr TileVariant kTileVariants[] = {
 #define QUALIA_PRODUCT(format, form, isa) \
   {PackedFormat::format, tile_product<PackedFormat::format>, model_product<PackedFormat::format>},
-    QUALIA_INT8_PRODUCTS(QUALIA_PRODUCT, amx)
+    QUALIA_TILE_PRODUCTS(QUALIA_PRODUCT, amx)
 #undef QUALIA_PRODUCT
 };
 
@@ -301,7 +301,7 @@ TEST(TileProducts, HaveAFormulaThatVectorKernelsShareToTheBit) {
       for (const size_t m : std::vector<size_t>{1, 2, 5, 16, 40, 67}) {
         SCOPED_TRACE(trace(variant.format, m, 69, 320) + ", " + std::string(isa_name(isa)));
         TileProblem problem(variant.format, m, 69, 320, static_cast<uint32_t>(m));
-        if (variant.format == PackedFormat::q8_min || variant.format == PackedFormat::q8_g16_min) {
+        if (variant.format == PackedFormat::q8_min) {
           problem.fill_codes(variant.format, std::byte{3});
         }
         const auto function = find_product(variant.format, ActivationForms::int8, isa);
