@@ -10,9 +10,10 @@ constexpr size_t kTileRows = 16;
 // A piece's activations, copied, stay in the L1 cache while kPanelsAtOnce panels pass.
 constexpr size_t kPieceBlocks = 4;
 constexpr size_t kPanelsAtOnce = 8;
-// Copying activations pays from here on. Measured with 16 threads, q4, panels a call: 1, 97 GMAC/s
-// a thread (AVX-512: 118); 2, 132 (111); 4, 142 (106); 8, 170 (120).
-constexpr size_t kTilePanelsMin = 2;
+// Copying activations pays from here on. Measured with 16 threads, GMAC/s a thread of q4, q4_min
+// and q8: calls of 2 panels 142, 105, 115 (AVX-512: 136, 111, 124); 4 panels 163, 122, 150 (132,
+// 100, 132); 8 panels 170, 151, 159 (129, 108, 129).
+constexpr size_t kTilePanelsMin = 4;
 
 // Half a page. A load waits for any store before it with the same twelve low bits of the address,
 // and stores of dots are always under way: so dots, and sums, have the lower halves of pages to
