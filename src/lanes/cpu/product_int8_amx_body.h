@@ -15,9 +15,9 @@ constexpr size_t kPanelsAtOnce = 8;
 // 100, 132); 8 panels 170, 151, 159 (129, 108, 129).
 constexpr size_t kTilePanelsMin = 4;
 
-// Half a page. A load waits for any store before it with the same twelve low bits of the address,
+// Half a page. A load may wait for a store before it with the same twelve low bits of the address,
 // and stores of dots are always under way: so dots, and sums, have the lower halves of pages to
-// themselves.
+// themselves. Measured without that: q4 235 for 246 GMAC/s, q8 within the noise.
 struct TilePage {
   alignas(64) std::byte lower[2048];
   alignas(64) std::byte upper[2048];
