@@ -102,7 +102,7 @@ void add_circuit(CLI::App& app, Arguments& arguments) {
       whole(model.context, 1, kCountMax));
   add("--kv", "TYPE", "keys and values as int8, f16 or f32 (default: the lane's)",
       word(model.kv, kKvTypes));
-  add("--precision", "P", "fast, precise or exact (default: the lane's)",
+  add("--precision", "P", "fast, precise or exact (default: precise)",
       word(model.precision, kPrecisions));
 }
 
