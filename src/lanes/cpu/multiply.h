@@ -13,6 +13,8 @@ namespace qualia::lanes::cpu {
 // thread that another process holds up then delays the others by one piece only.
 inline constexpr size_t kSharedCounterRows = 8;
 inline constexpr size_t kPiecesPerThread = 8;
+// Tiles pay from so many panels a call on (product_int8_amx.cpp).
+inline constexpr size_t kPiecePanels = 4;
 
 template <typename Finish>
 void multiply_panels(size_t row_count, const Activations& input, std::span<const Product> products,
@@ -40,7 +42,9 @@ void share_units(Step& step, size_t thread, size_t count, const Body& body) {
     if (mine.size() > 0) body(mine);
     return;
   }
-  const size_t pieces = std::min(count, kPiecesPerThread * step.team.size());
+  const size_t threads = step.team.size();
+  const size_t pieces =
+      std::clamp(count / kPiecePanels, std::min(count, threads), kPiecesPerThread * threads);
   std::atomic<uint32_t>& ticket = step.work.tickets[phase];
   for (size_t piece = ticket.fetch_add(1, std::memory_order_relaxed); piece < pieces;
        piece = ticket.fetch_add(1, std::memory_order_relaxed)) {

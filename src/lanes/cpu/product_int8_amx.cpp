@@ -24,7 +24,7 @@ QUALIA_TARGET_BEGIN("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,gfni,amx-t
 namespace qualia::lanes::cpu {
 namespace {
 
-#include "lanes/cpu/amx_tiles.h"
+#include "lanes/cpu/amx_tiles_body.h"
 
 struct Lanes {
   using F = __m512;

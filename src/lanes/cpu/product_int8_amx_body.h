@@ -1,6 +1,6 @@
 // INT8 products in tiles, for many rows of x: see product_int8_amx.cpp for the idea. Included
 // inside an anonymous namespace and a target region, after the types
-//   Tiles: the tile registers (amx_tiles.h, or amx_tiles_shim.h in tests);
+//   Tiles: the tile registers (amx_tiles_body.h, or amx_tiles_shim.h in tests);
 //   Lanes: sixteen float32, one for each row of a panel.
 // Thread-safety: pure; all scratch is on the stack (36 KiB).
 #pragma once

@@ -22,7 +22,7 @@ namespace qualia::lanes::cpu {
 namespace {
 namespace tiles_in_plain_code {
 
-#include "lanes/cpu/amx_tiles_shim.h"
+#include "lanes/cpu/amx_tiles_shim_body.h"
 
 struct Lanes {
   struct F {

@@ -1,5 +1,5 @@
-// Tiles in plain C++: what amx_tiles.h does, for tests on machines without AMX. Included as that
-// is. A use that the processor would answer with a fault ends the program here too.
+// Tiles in plain C++: what amx_tiles_body.h does, for tests on machines without AMX. Included as
+// that is. A use that the processor would answer with a fault ends the program here too.
 // Thread-safety: one owner.
 #pragma once
 

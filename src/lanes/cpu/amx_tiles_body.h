@@ -1,10 +1,9 @@
 // Tiles: AMX's eight registers of 16 rows x 64 bytes, as wrappers of its instructions. Included
-// inside an anonymous namespace and a target region; amx_tiles_shim.h has the same in plain C++.
-// Thread-safety: a thread has its own tiles, which configure() switches on and release() off: state
-// that is on costs 8 KiB at every context switch.
-// Inline assembly: g++ 12's own wrappers take no template argument as a register's number, and do
-// not tell the compiler that they read and write memory.
-// Source: Intel SDM vol. 1, chapter 18.
+// inside an anonymous namespace and a target region; amx_tiles_shim_body.h has the same in plain
+// C++. Thread-safety: a thread has its own tiles, which configure() switches on and release() off:
+// state that is on costs 8 KiB at every context switch. Inline assembly: g++ 12's own wrappers take
+// no template argument as a register's number, and do not tell the compiler that they read and
+// write memory. Source: Intel SDM vol. 1, chapter 18.
 #pragma once
 
 struct Tiles {
