@@ -45,7 +45,8 @@ class Engine:
         for begin in range(0, count, BATCH):
             places = range(first + begin, first + min(count, begin + BATCH))
             ids = [place * 7919 % self.vocabulary for place in places]
-            batch = llama.llama_batch_get_one((llama.llama_token * len(ids))(*ids), len(ids))
+            tokens = (llama.llama_token * len(ids))(*ids)  # the batch points into it
+            batch = llama.llama_batch_get_one(tokens, len(ids))
             if llama.llama_decode(self.context, batch) != 0:
                 raise SystemExit("llama.cpp fails to decode.")
         llama.llama_synchronize(self.context)

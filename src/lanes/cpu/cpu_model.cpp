@@ -17,8 +17,10 @@ uint32_t batch_rows(uint64_t multiply_adds, Isa isa, Precision precision, size_t
   // Half of what one core was seen to do, in order of Isa: integer products, float products.
   constexpr double kInteger[] = {1e9, 30e9, 50e9, 100e9, 120e9};
   constexpr double kFloat[] = {1e9, 12e9, 12e9, 20e9, 20e9};
-  const double* const speeds = precision == Precision::fast ? kInteger : kFloat;
-  const double a_second = speeds[static_cast<size_t>(isa)] * static_cast<double>(thread_count);
+  const double* const speeds = precision == Precision::exact ? kFloat : kInteger;
+  const double part = precision == Precision::precise ? 0.5 : 1.0;  // two rows of INT8 for one
+  const double a_second =
+      part * speeds[static_cast<size_t>(isa)] * static_cast<double>(thread_count);
   const double rows = kBatchSeconds * a_second / static_cast<double>(multiply_adds);
   return static_cast<uint32_t>(std::clamp(rows, kRowsMin, kRowsMax));
 }
