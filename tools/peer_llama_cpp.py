@@ -35,6 +35,8 @@ class Engine:
         params.n_batch = params.n_ubatch = BATCH
         params.n_threads = params.n_threads_batch = threads
         self.context = llama.llama_init_from_model(self.model, params)
+        if not self.context:
+            raise SystemExit(f"llama.cpp has no memory for {context} positions.")
         self.vocabulary = llama.llama_vocab_n_tokens(llama.llama_model_get_vocab(self.model))
 
     def reset(self):

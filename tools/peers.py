@@ -161,6 +161,9 @@ def main():
         row = json.loads(output_of([options.program, *shortest]))
         options.threads = int(row[0]["device"].split(", ")[1].split()[0])
     options.precisions = options.precisions.split(",")
+    for precision in options.precisions:
+        if precision not in ("fast", "precise", "exact"):
+            sys.exit(f"'{precision}' is no precision (fast, precise, exact).")
     options.load_before = os.getloadavg()
     tests = [Test("pp", options.prompt_tokens, 0)] if options.prompt_tokens else []
     if options.max_tokens:

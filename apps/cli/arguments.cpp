@@ -15,6 +15,7 @@ namespace qualia::cli {
 namespace {
 
 constexpr uint64_t kCountMax = 0x7FFFFFFF;  // counts and positions are 32-bit, with room to add
+constexpr uint32_t kBenchSequencesMax = 1024;
 
 constexpr std::array<std::pair<std::string_view, KvType>, 3> kKvTypes{
     {{"int8", KvType::int8}, {"f16", KvType::f16}, {"f32", KvType::f32}}};
@@ -223,7 +224,7 @@ void add_bench(CLI::App& app, Arguments& arguments) {
   add_value(app, "-d,--depth", "N", "positions already in the cache (default: 0)",
             whole(bench.depth, 0, kCountMax));
   add_value(app, "-b,--batch", "N", "sequences that decode side by side (default: 1)",
-            whole(bench.sequences, 1, kCountMax));
+            whole(bench.sequences, 1, kBenchSequencesMax));
   add_value(app, "-r,--repetitions", "N", "repetitions (default: 5)",
             whole(bench.repetitions, 1, 1000));
   add_circuit(app, arguments);

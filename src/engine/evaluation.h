@@ -42,6 +42,8 @@ struct Hooks {
 Result<Perplexity> evaluate_perplexity(Engine& engine, std::span<const TokenId> tokens,
                                        uint32_t window, const Hooks& hooks);
 
+inline constexpr uint32_t kSpeedSequencesMax = 1024;
+
 struct SpeedOptions {
   uint32_t prompt_tokens = 512;     // 0: no such test
   uint32_t generated_tokens = 128;  // 0: no such test

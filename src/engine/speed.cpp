@@ -130,7 +130,9 @@ Result<std::vector<SpeedRow>> measure_speed(Engine& engine, const SpeedOptions& 
                                             const Hooks& hooks) {
   if (options.repetitions == 0)
     return invalid_argument("A bench needs at least one repetition (0).");
-  if (options.sequences == 0) return invalid_argument("A bench needs at least one sequence (0).");
+  if (options.sequences == 0 || options.sequences > kSpeedSequencesMax)
+    return invalid_argument("A bench of {} sequences is not possible (1 to {}).",
+                            options.sequences, kSpeedSequencesMax);
   const uint64_t deepest =
       uint64_t{options.depth} + std::max(options.prompt_tokens, options.generated_tokens);
   if (deepest > engine.limits().context)
