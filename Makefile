@@ -11,7 +11,7 @@ export PROMPT
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: help build run test test-long bundle peers fuzz format tidy install clean packages model
+.PHONY: help build run test test-long test-aarch64 bundle peers fuzz format tidy install clean packages model
 
 help:  ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -49,6 +49,12 @@ test: packages  ## builds and runs the tests: release, then address and thread s
 test-long: build/release/build.ninja packages model  ## runs the tests that take minutes
 	@cmake --build --preset release
 	@ctest --preset long
+
+test-aarch64:  ## runs the cpu lane's tests as an AArch64 program, under emulation
+	@tools/install_packages.sh build libraries tests aarch64
+	@cmake -S tests/aarch64 -B build/aarch64 -G Ninja --log-level=WARNING
+	@cmake --build build/aarch64
+	@ctest --test-dir build/aarch64 --output-on-failure -j $(CORES)
 
 bundle: build  ## makes the relocatable folder and archive under dist/
 	@tools/make_bundle.sh build/release dist

@@ -11,6 +11,7 @@ libraries="nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libexpected-
 tests="libgtest-dev libgmock-dev"
 bench="libbenchmark-dev"
 peers="python3-venv"
+aarch64="g++-aarch64-linux-gnu qemu-user googletest"
 clang="clang clang-tidy clang-format libclang-rt-14-dev"
 
 say() { printf 'qualia: %s\n' "$*" >&2; }
@@ -23,8 +24,11 @@ packages_of() {
     tests) echo "$tests" ;;
     bench) echo "$bench" ;;
     peers) echo "$peers" ;;
+    aarch64) echo "$aarch64" ;;
     clang | fuzz | tidy) echo "$clang" ;;
-    *) fail "Package group '$1' is unknown (build, libraries, tests, bench, peers, fuzz, tidy)." ;;
+    *)
+      fail "Package group '$1' is unknown" \
+        "(build, libraries, tests, bench, peers, aarch64, fuzz, tidy)." ;;
   esac
 }
 

@@ -4,6 +4,10 @@
 
 #include "base/error.h"
 
+#if defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 #if defined(__x86_64__)
 #include <cpuid.h>
 #if defined(__linux__)
@@ -20,11 +24,12 @@ struct NamedFeature {
   bool CpuFeatures::*member;
 };
 
-constexpr std::array<NamedFeature, 5> kFeatures{{{"avx2", &CpuFeatures::avx2},
+constexpr std::array<NamedFeature, 6> kFeatures{{{"avx2", &CpuFeatures::avx2},
                                                  {"avx_vnni", &CpuFeatures::avx_vnni},
                                                  {"avx512", &CpuFeatures::avx512},
                                                  {"avx512_vnni", &CpuFeatures::avx512_vnni},
-                                                 {"amx", &CpuFeatures::amx}}};
+                                                 {"amx", &CpuFeatures::amx},
+                                                 {"dotprod", &CpuFeatures::dotprod}}};
 
 constexpr std::string_view kBlanks = " \t";
 
@@ -111,6 +116,14 @@ CpuFeatures detect_cpu_features() {
   return with_foundations(features);
 }
 
+#elif defined(__aarch64__) && defined(__linux__)
+
+CpuFeatures detect_cpu_features() {
+  CpuFeatures features;
+  features.dotprod = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+  return features;
+}
+
 #else
 
 CpuFeatures detect_cpu_features() { return {}; }
@@ -132,7 +145,8 @@ Result<CpuFeatures> hide_features(CpuFeatures features, std::string_view mask) {
     }
     if (!known) {
       return invalid_argument(
-          "The CPU mask names '{}' (known: avx2, avx_vnni, avx512, avx512_vnni, amx).", name);
+          "The CPU mask names '{}' (known: avx2, avx_vnni, avx512, avx512_vnni, amx, dotprod).",
+          name);
     }
   }
   return with_foundations(features);
@@ -144,14 +158,15 @@ std::vector<Isa> allowed_isas(const CpuFeatures& features) {
   if (features.avx2 && features.avx_vnni) isas.push_back(Isa::avx_vnni);
   if (features.avx512 && features.avx512_vnni) isas.push_back(Isa::avx512);
   if (isas.back() == Isa::avx512 && features.amx) isas.push_back(Isa::amx);
+  if (features.dotprod) isas.push_back(Isa::dotprod);
   return isas;
 }
 
 Isa best_isa(const CpuFeatures& features) { return allowed_isas(features).back(); }
 
 std::string_view isa_name(Isa isa) {
-  constexpr std::array<std::string_view, 5> kNames{"portable", "avx2", "avx2+vnni", "avx512+vnni",
-                                                   "avx512+vnni+amx"};
+  constexpr std::array<std::string_view, 6> kNames{
+      "portable", "avx2", "avx2+vnni", "avx512+vnni", "avx512+vnni+amx", "neon+dotprod"};
   return kNames[static_cast<size_t>(isa)];
 }
 

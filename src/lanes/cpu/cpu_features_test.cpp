@@ -6,7 +6,7 @@
 namespace qualia::lanes::cpu {
 namespace {
 
-constexpr CpuFeatures kEverything{true, true, true, true, true};
+constexpr CpuFeatures kEverything{true, true, true, true, true, false};  // of x86-64
 
 TEST(CpuFeatures, MaskOfNothingHidesNothing) {
   EXPECT_EQ(hide_features(kEverything, ""), kEverything);
@@ -33,6 +33,13 @@ TEST(CpuFeatures, BestLevelFollowsTheMask) {
   EXPECT_EQ(best_isa(*hide_features(kEverything, "avx512_vnni")), Isa::avx_vnni);
   EXPECT_EQ(best_isa(*hide_features(kEverything, "avx512,amx,avx_vnni")), Isa::avx2);
   EXPECT_EQ(best_isa(*hide_features(kEverything, "avx2")), Isa::portable);
+}
+
+TEST(CpuFeatures, DotProductsOfArmHaveALevelAndAName) {
+  CpuFeatures features;
+  features.dotprod = true;
+  EXPECT_EQ(isa_name(best_isa(features)), "neon+dotprod");
+  EXPECT_EQ(best_isa(*hide_features(features, "dotprod")), Isa::portable);
 }
 
 TEST(CpuFeatures, DetectsNoSetWithoutItsFoundation) {

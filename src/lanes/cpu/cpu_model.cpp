@@ -15,8 +15,8 @@ uint32_t batch_rows(uint64_t multiply_adds, Isa isa, Precision precision, size_t
   constexpr double kRowsMin = 32;
   constexpr double kRowsMax = 512;
   // Half of what one core was seen to do, in order of Isa: integer products, float products.
-  constexpr double kInteger[] = {1e9, 30e9, 50e9, 100e9, 120e9};
-  constexpr double kFloat[] = {1e9, 12e9, 12e9, 20e9, 20e9};
+  constexpr double kInteger[] = {1e9, 30e9, 50e9, 100e9, 120e9, 20e9};
+  constexpr double kFloat[] = {1e9, 12e9, 12e9, 20e9, 20e9, 2e9};
   const double* const speeds = precision == Precision::exact ? kFloat : kInteger;
   const double part = precision == Precision::precise ? 0.5 : 1.0;  // two rows of INT8 for one
   const double a_second =

@@ -8,10 +8,14 @@
 #include "lanes/cpu/cpu_features.h"
 #include "lanes/cpu/kernels.h"
 
+#if defined(__x86_64__)
 #define QUALIA_CPU_KERNELS(X)                       \
   X(avx512, features.avx512&& features.avx512_vnni) \
   X(avx2, features.avx2)                            \
   X(portable, true)
+#else
+#define QUALIA_CPU_KERNELS(X) X(portable, true)
+#endif
 
 namespace qualia::lanes::cpu {
 

@@ -1,4 +1,6 @@
 // The kernels for AVX2, FMA and F16C.
+#if defined(__x86_64__)
+
 #include <immintrin.h>
 
 #include <algorithm>
@@ -32,3 +34,5 @@ const Kernels& kernels_avx2() {
 }
 
 }  // namespace qualia::lanes::cpu
+
+#endif

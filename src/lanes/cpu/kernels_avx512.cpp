@@ -1,4 +1,6 @@
 // The kernels for AVX-512 (F, BW, DQ, VL, VNNI).
+#if defined(__x86_64__)
+
 #include <immintrin.h>
 
 #include <algorithm>
@@ -33,3 +35,5 @@ const Kernels& kernels_avx512() {
 }
 
 }  // namespace qualia::lanes::cpu
+
+#endif

@@ -341,6 +341,7 @@ TEST(KernelVariants, EndWithPortableAndFollowTheFeatures) {
   const std::vector<const Kernels*> none = usable_kernels({});
   ASSERT_EQ(none.size(), 1U);
   EXPECT_EQ(none[0]->name, "portable");
+#if defined(__x86_64__)
   CpuFeatures features;
   features.avx2 = true;
   EXPECT_EQ(usable_kernels(features).front()->name, "avx2");
@@ -348,6 +349,7 @@ TEST(KernelVariants, EndWithPortableAndFollowTheFeatures) {
   EXPECT_EQ(usable_kernels(features).front()->name, "avx2");
   features.avx512_vnni = true;
   EXPECT_EQ(usable_kernels(features).front()->name, "avx512");
+#endif
 }
 
 }  // namespace

@@ -48,6 +48,8 @@
   QUALIA_TILE_PRODUCTS(X, amx)             \
   QUALIA_F32_PRODUCTS(X, avx2)             \
   QUALIA_F32_PRODUCTS(X, avx512)
+#elif defined(__aarch64__)
+#define QUALIA_PRODUCTS_OF_THIS_MACHINE(X) QUALIA_INT8_PRODUCTS(X, dotprod)
 #else
 #define QUALIA_PRODUCTS_OF_THIS_MACHINE(X)
 #endif
