@@ -4,7 +4,6 @@
 #include <new>
 
 #include "base/error.h"
-#include "hardware/memory.h"
 #include "lanes/cpu/step.h"
 
 namespace qualia::lanes::cpu {
@@ -49,27 +48,11 @@ Result<void> CpuModel::copy_page(PageId from, PageId to) {
   return {};
 }
 
-void CpuModel::check_batch(const Batch& batch) const {
-  for (const Row& row : batch.rows) {
-    QUALIA_CHECK(row.sequence < batch.sequences.size());
-    const std::span<const PageId> pages = batch.sequences[row.sequence].pages;
-    QUALIA_CHECK(row.position / kPagePositions < pages.size());
-    if (row.feedback == kNoFeedback) {
-      QUALIA_CHECK(row.token >= 0 && static_cast<uint32_t>(row.token) < spec_.vocabulary_size);
-    } else {
-      QUALIA_CHECK(row.feedback < previous_argmax_.size());
-    }
-  }
-  for (const SequenceView& sequence : batch.sequences) {
-    for (const PageId page : sequence.pages) QUALIA_CHECK(page < pages_.page_count());
-  }
-}
-
 void CpuModel::resolve_tokens(const Batch& batch) {
   work_.output_rows.clear();
   for (uint32_t i = 0; i < batch.rows.size(); ++i) {
     const Row& row = batch.rows[i];
-    work_.tokens[i] = row.feedback == kNoFeedback ? row.token : previous_argmax_[row.feedback];
+    work_.tokens[i] = steps_.token_of(row);
     if (row.output != RowOutputKind::none) work_.output_rows.push_back(i);
   }
 }
@@ -111,25 +94,15 @@ Result<StepOutput> CpuModel::run(const Batch& batch) {
 }
 
 Result<StepTicket> CpuModel::submit(const Batch& batch) {
-  check_batch(batch);
+  steps_.check(batch, pages_.page_count(), spec_.vocabulary_size);
   try {
     QUALIA_ASSIGN(StepOutput output, run(batch));
-    std::vector<TokenId> argmax(output.rows.size());
-    for (size_t i = 0; i < argmax.size(); ++i) argmax[i] = output.rows[i].argmax;
-    done_.emplace_back(next_ticket_, std::move(output));
-    previous_argmax_ = std::move(argmax);
+    return steps_.push(std::move(output));
   } catch (const std::bad_alloc&) {
-    return out_of_memory("A step of {} rows does not fit in memory ({} bytes are available).",
-                         batch.rows.size(), hardware::available_memory_bytes().value_or(0));
+    return no_room_for_step(batch);
   }
-  return next_ticket_++;
 }
 
-Result<StepOutput> CpuModel::collect(StepTicket ticket) {
-  QUALIA_CHECK(!done_.empty() && done_.front().first == ticket);
-  StepOutput output = std::move(done_.front().second);
-  done_.pop_front();
-  return output;
-}
+Result<StepOutput> CpuModel::collect(StepTicket ticket) { return steps_.take(ticket); }
 
 }  // namespace qualia::lanes::cpu

@@ -3,9 +3,7 @@
 // submit() computes the step before it returns; collect() hands its output out.
 #pragma once
 
-#include <deque>
 #include <memory>
-#include <utility>
 
 #include "lanes/cpu/kernels.h"
 #include "lanes/cpu/kv_pages.h"
@@ -13,6 +11,7 @@
 #include "lanes/cpu/weights.h"
 #include "lanes/cpu/workspace.h"
 #include "lanes/lane.h"
+#include "lanes/step_queue.h"
 
 namespace qualia::lanes::cpu {
 
@@ -37,7 +36,6 @@ class CpuModel final : public LaneModel {
   Result<StepOutput> collect(StepTicket ticket) override;
 
  private:
-  void check_batch(const Batch& batch) const;
   void resolve_tokens(const Batch& batch);
   void resolve_pages(const Batch& batch);
   StepOutput make_output(const Batch& batch);
@@ -50,9 +48,7 @@ class CpuModel final : public LaneModel {
   KvPages pages_;
   Workspace work_;
   ResidentReport resident_;
-  std::vector<TokenId> previous_argmax_;  // of the previous step's outputs, for feedback
-  std::deque<std::pair<StepTicket, StepOutput>> done_;
-  StepTicket next_ticket_ = 1;
+  StepQueue steps_;
 };
 
 // Prompt rows that take about a quarter of a second.

@@ -63,32 +63,19 @@ void read_q3_k(const std::byte* source, RowGroup* groups) noexcept {
   }
 }
 
-void read_q4_k(const std::byte* source, RowGroup* groups) noexcept {
-  const auto block = load_block<BlockQ4_K>(source, 0);
+// Q4_K and Q5_K differ in a code's fifth bit alone.
+template <typename Block>
+void read_q45_k(const std::byte* source, RowGroup* groups) noexcept {
+  const auto block = load_block<Block>(source, 0);
   const float d = f16_to_f32(block.d);
   const float dmin = f16_to_f32(block.dmin);
   for (size_t g = 0; g < 8; ++g) {
     const uint8_t* qs = block.qs + g / 2 * 32;
     const size_t shift = g % 2 * 4;
     for (size_t i = 0; i < 32; ++i) {
-      groups[g].codes[i] = static_cast<int8_t>(qs[i] >> shift & 0x0F);
-    }
-    const ScaleMin packed = unpack_scale_min(block.scales, g);
-    groups[g].scales[0] = d * static_cast<float>(packed.scale);
-    groups[g].mins[0] = -(dmin * static_cast<float>(packed.min));
-  }
-}
-
-void read_q5_k(const std::byte* source, RowGroup* groups) noexcept {
-  const auto block = load_block<BlockQ5_K>(source, 0);
-  const float d = f16_to_f32(block.d);
-  const float dmin = f16_to_f32(block.dmin);
-  for (size_t g = 0; g < 8; ++g) {
-    const uint8_t* qs = block.qs + g / 2 * 32;
-    const size_t shift = g % 2 * 4;
-    for (size_t i = 0; i < 32; ++i) {
-      const int32_t high = (block.qh[i] >> g & 1) << 4;
-      groups[g].codes[i] = static_cast<int8_t>((qs[i] >> shift & 0x0F) | high);
+      int32_t code = qs[i] >> shift & 0x0F;
+      if constexpr (requires { block.qh; }) code |= (block.qh[i] >> g & 1) << 4;
+      groups[g].codes[i] = static_cast<int8_t>(code);
     }
     const ScaleMin packed = unpack_scale_min(block.scales, g);
     groups[g].scales[0] = d * static_cast<float>(packed.scale);
@@ -125,9 +112,9 @@ SourceReader source_reader_k(DType dtype) {
     case DType::q3_k:
       return {sizeof(BlockQ3_K), kGroupsPerBlockMax, read_q3_k};
     case DType::q4_k:
-      return {sizeof(BlockQ4_K), kGroupsPerBlockMax, read_q4_k};
+      return {sizeof(BlockQ4_K), kGroupsPerBlockMax, read_q45_k<BlockQ4_K>};
     case DType::q5_k:
-      return {sizeof(BlockQ5_K), kGroupsPerBlockMax, read_q5_k};
+      return {sizeof(BlockQ5_K), kGroupsPerBlockMax, read_q45_k<BlockQ5_K>};
     case DType::q6_k:
       return {sizeof(BlockQ6_K), kGroupsPerBlockMax, read_q6_k};
     default:

@@ -3,14 +3,12 @@
 // submit() computes the step before it returns; collect() hands its output out.
 #pragma once
 
-#include <deque>
-#include <utility>
-
 #include "base/thread_pool.h"
 #include "lanes/lane.h"
 #include "lanes/reference/kv_pages.h"
 #include "lanes/reference/weights.h"
 #include "lanes/reference/workspace.h"
+#include "lanes/step_queue.h"
 
 namespace qualia::lanes::reference {
 
@@ -26,7 +24,6 @@ class ReferenceModel final : public LaneModel {
   Result<StepOutput> collect(StepTicket ticket) override;
 
  private:
-  void check_batch(const Batch& batch) const;
   void resolve_tokens(const Batch& batch);
   void resolve_pages(const Batch& batch);
   StepOutput run(const Batch& batch);
@@ -37,9 +34,7 @@ class ReferenceModel final : public LaneModel {
   ThreadPool pool_;
   Workspace work_;
   ResidentReport resident_;
-  std::vector<TokenId> previous_argmax_;  // of the previous step's outputs, for feedback
-  std::deque<std::pair<StepTicket, StepOutput>> done_;
-  StepTicket next_ticket_ = 1;
+  StepQueue steps_;
 };
 
 }  // namespace qualia::lanes::reference
