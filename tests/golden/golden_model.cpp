@@ -79,9 +79,12 @@ Result<GoldenModel> GoldenModel::load(const std::filesystem::path& path, const L
   options.thread_count = hardware::default_thread_count(hardware::count_cpus());
   options.precision = choice.precision;
   options.kv = choice.kv;
+  // As Runtime::create does, so that the checks can be run for each instruction set.
+  QUALIA_ASSIGN(
+      const lanes::cpu::CpuFeatures features,
+      lanes::cpu::hide_features(lanes::cpu::detect_cpu_features(), environment("QUALIA_CPU_MASK")));
   const std::unique_ptr<lanes::Lane> lane =
-      choice.lane == "cpu" ? lanes::make_cpu_lane(lanes::cpu::detect_cpu_features())
-                           : lanes::make_reference_lane();
+      choice.lane == "cpu" ? lanes::make_cpu_lane(features) : lanes::make_reference_lane();
   GoldenModel model;
   QUALIA_ASSIGN(model.lane_, lane->load(decoder.spec, decoder.weights, options));
   return model;

@@ -1,4 +1,5 @@
 // A GGUF model on a lane, for tests of whole models against stored references.
+// QUALIA_CPU_MASK hides instruction sets from the cpu lane, as it does from a Runtime.
 // Thread-safety: one owner.
 #pragma once
 
