@@ -17,11 +17,6 @@ namespace {
 constexpr uint64_t kCountMax = 0x7FFFFFFF;  // counts and positions are 32-bit, with room to add
 constexpr uint32_t kBenchSequencesMax = 1024;
 
-constexpr std::array<std::pair<std::string_view, KvType>, 3> kKvTypes{
-    {{"int8", KvType::int8}, {"f16", KvType::f16}, {"f32", KvType::f32}}};
-constexpr std::array<std::pair<std::string_view, Precision>, 3> kPrecisions{
-    {{"fast", Precision::fast}, {"precise", Precision::precise}, {"exact", Precision::exact}}};
-
 // Takes in the value of an option, or says what is wrong with it.
 using Read = std::function<Result<void>(const std::string&)>;
 

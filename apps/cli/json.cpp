@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "option_values.h"
+
 namespace qualia::cli {
 namespace {
 
@@ -70,6 +72,8 @@ std::string to_json(const std::vector<BenchRow>& rows, const Model& model) {
                {"lane", model.path().lane},
                {"device", model.path().device},
                {"backend", model.path().backend},
+               {"precision", word_of(model.info().precision, kPrecisions)},
+               {"kv", word_of(model.info().kv, kKvTypes)},
                {"tok_s_median", row.tok_s_median},
                {"tok_s_min", row.tok_s_min},
                {"tok_s_max", row.tok_s_max},

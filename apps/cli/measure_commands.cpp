@@ -4,6 +4,7 @@
 #include "interrupt.h"
 #include "json.h"
 #include "model_source.h"
+#include "option_values.h"
 #include "output.h"
 #include "progress.h"
 #include "token_list.h"
@@ -13,33 +14,43 @@ namespace {
 
 bool cancelled() { return stop_requested().load(); }
 
+// In force: what was asked for, or what the lane chose.
+std::string_view precision_word(const Model& model) {
+  return word_of(model.info().precision, kPrecisions);
+}
+std::string_view kv_word(const Model& model) { return word_of(model.info().kv, kKvTypes); }
+
 std::string bench_table(const std::vector<BenchRow>& rows, const Model& model) {
   std::string table =
-      "| test | circuit | tok/s (median) | min | max | MB/token | GB/s | share of bandwidth |\n"
-      "|---|---|---:|---:|---:|---:|---:|---:|\n";
+      "| test | circuit | precision | kv | tok/s (median) | min | max | MB/token | GB/s | share of "
+      "bandwidth |\n"
+      "|---|---|---|---|---:|---:|---:|---:|---:|---:|\n";
   for (const BenchRow& row : rows)
-    table +=
-        fmt::format("| {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {} |\n", row.test,
-                    model.path().winning_circuit, row.tok_s_median, row.tok_s_min, row.tok_s_max,
-                    static_cast<double>(row.bytes_per_token) / 1e6, row.gb_per_s,
-                    row.ceiling_share ? fmt::format("{:.1f} %", *row.ceiling_share * 100) : "n/a");
+    table += fmt::format(
+        "| {} | {} | {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {} |\n", row.test,
+        model.path().winning_circuit, precision_word(model), kv_word(model), row.tok_s_median,
+        row.tok_s_min, row.tok_s_max, static_cast<double>(row.bytes_per_token) / 1e6, row.gb_per_s,
+        row.ceiling_share ? fmt::format("{:.1f} %", *row.ceiling_share * 100) : "n/a");
   return table;
 }
 
 std::string bench_csv(const std::vector<BenchRow>& rows, const Model& model) {
   std::string csv =
-      "test,lane,device,backend,tok_s_median,tok_s_min,tok_s_max,runs,bytes_per_token,gb_per_s,"
+      "test,lane,device,backend,precision,kv,tok_s_median,tok_s_min,tok_s_max,runs,bytes_per_token,"
+      "gb_per_s,"
       "ceiling_share\n";
   for (const BenchRow& row : rows)
-    csv += fmt::format("{},{},\"{}\",{},{},{},{},{},{},{},{}\n", row.test, model.path().lane,
-                       model.path().device, model.path().backend, row.tok_s_median, row.tok_s_min,
-                       row.tok_s_max, row.runs, row.bytes_per_token, row.gb_per_s,
+    csv += fmt::format("{},{},\"{}\",{},{},{},{},{},{},{},{},{},{}\n", row.test, model.path().lane,
+                       model.path().device, model.path().backend, precision_word(model),
+                       kv_word(model), row.tok_s_median, row.tok_s_min, row.tok_s_max, row.runs,
+                       row.bytes_per_token, row.gb_per_s,
                        row.ceiling_share ? fmt::format("{}", *row.ceiling_share) : "");
   return csv;
 }
 
 std::string bench_text(const std::vector<BenchRow>& rows, const Model& model) {
-  std::string text = model.path().winning_circuit + "\n";
+  std::string text = fmt::format("{} (precision {}, kv {})\n", model.path().winning_circuit,
+                                 precision_word(model), kv_word(model));
   for (const BenchRow& row : rows)
     text += fmt::format(
         "{:<16} {:9.2f} tok/s  ({:.2f} to {:.2f}, {} runs)  {:.2f} GB/s, {} of the read "

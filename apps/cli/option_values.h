@@ -9,9 +9,16 @@
 #include <string_view>
 #include <utility>
 
+#include "qualia/lane.h"
 #include "qualia/result.h"
 
 namespace qualia::cli {
+
+// Words of --kv and --precision, read and printed.
+inline constexpr std::array<std::pair<std::string_view, KvType>, 3> kKvTypes{
+    {{"int8", KvType::int8}, {"f16", KvType::f16}, {"f32", KvType::f32}}};
+inline constexpr std::array<std::pair<std::string_view, Precision>, 3> kPrecisions{
+    {{"fast", Precision::fast}, {"precise", Precision::precise}, {"exact", Precision::exact}}};
 
 // Decimal digits only: no sign, no 0x, and a leading zero does not make it octal.
 Result<uint64_t> read_whole(std::string_view text, uint64_t min, uint64_t max);
@@ -31,6 +38,15 @@ Result<T> read_word(std::string_view text,
     allowed += (allowed.empty() ? "" : ", ") + std::string(word);
   }
   return tl::unexpected(unknown_word(text, allowed));
+}
+
+// The word that stands beside `value` in the table; empty where it has none.
+template <typename T, size_t kCount>
+std::string_view word_of(T value, const std::array<std::pair<std::string_view, T>, kCount>& table) {
+  for (const auto& [word, listed] : table) {
+    if (listed == value) return word;
+  }
+  return {};
 }
 
 }  // namespace qualia::cli

@@ -39,8 +39,10 @@ struct ModelInfo {
   uint64_t parameter_count = 0;
   uint32_t vocabulary_size = 0;
   uint32_t trained_context = 0;
-  uint32_t context = 0;            // in force
-  uint64_t step_weight_bytes = 0;  // weights read once per decoded token
+  uint32_t context = 0;                    // in force
+  uint64_t step_weight_bytes = 0;          // weights read once per decoded token
+  Precision precision = Precision::exact;  // in force
+  KvType kv = KvType::f32;                 // in force, never automatic
   bool has_tokenizer = false;
   bool has_chat_template = false;
 };

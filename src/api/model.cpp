@@ -141,6 +141,8 @@ Result<std::shared_ptr<Model::State>> load_state(const api::CircuitChoice& choic
                                    .thread_count = thread_count,
                                    .progress = options.progress}));
   state->info.step_weight_bytes = resident->resident().step_weight_bytes;
+  state->info.precision = resident->resident().precision;
+  state->info.kv = resident->resident().kv;
   QUALIA_ASSIGN(state->info.context,
                 choose_context(options, spec.context_length, resident->resident().kv_page_bytes));
   const engine::EngineLimits limits{.context = state->info.context,

@@ -125,6 +125,17 @@ TEST_F(ModelTest, AHugeTrainedContextCostsNothing) {
   EXPECT_TRUE(session.complete("a", greedy(2)).has_value());
 }
 
+TEST_F(ModelTest, SaysWhichPrecisionAndKvTypeAreInForce) {
+  EXPECT_EQ(load(kTinyPath, {}).info().precision, Precision::precise);
+  EXPECT_EQ(load(kTinyPath, {}).info().kv, KvType::f16);
+  const Model fast = load(kTinyPath, {.kv = KvType::f32, .precision = Precision::fast});
+  EXPECT_EQ(fast.info().precision, Precision::fast);
+  EXPECT_EQ(fast.info().kv, KvType::f32);
+  const Model reference = load(kTinyPath, {.lane = "reference", .precision = Precision::fast});
+  EXPECT_EQ(reference.info().precision, Precision::exact);
+  EXPECT_EQ(reference.info().kv, KvType::f32);
+}
+
 TEST_F(ModelTest, RefusesAKvTypeThatTheLaneLacks) {
   for (const KvType kv : {KvType::int8, KvType::f16})
     EXPECT_EQ(try_load(kTinyPath, {.lane = "reference", .kv = kv}).error().code,

@@ -21,6 +21,8 @@ BENCH_FIELDS = [
     "lane",
     "device",
     "backend",
+    "precision",
+    "kv",
     "tok_s_median",
     "tok_s_min",
     "tok_s_max",
@@ -293,9 +295,32 @@ class CommandsTest(EndToEndTest):
         self.assertEqual(["pp16", "tg4"], [row["test"] for row in table])
         self.assertGreater(float(table[0]["tok_s_median"]), 0)
         markdown = self.assert_done(run(*SHORT_BENCH, "--md")).out.decode().splitlines()
-        self.assertEqual({9}, {line.count("|") for line in markdown})
+        self.assertEqual({11}, {line.count("|") for line in markdown})
         self.assertEqual(4, len(markdown))
         self.assertRegex(self.assert_done(run(*SHORT_BENCH)).out.decode(), r"pp16 .*\ntg4 ")
+
+    def test_bench_names_precision_and_kv_in_force(self):
+        words = {
+            (): ("precise", "f16"),
+            ("--precision", "fast"): ("fast", "int8"),
+            ("--precision", "exact"): ("exact", "f32"),
+            ("--precision", "precise", "--kv", "int8"): ("precise", "int8"),
+            ("--precision", "fast", "--lane", "reference"): ("exact", "f32"),
+        }
+        short = (*SHORT_BENCH, "-r", "1", "-p", "0")
+        for how, expected in words.items():
+            with self.subTest(how=how):
+                row = self.json(*short, *how)[0]
+                self.assertEqual(expected, (row["precision"], row["kv"]))
+        how = ("--precision", "fast")
+        csv_text = self.assert_done(run(*short, *how, "--csv")).out.decode()
+        row = list(csv.DictReader(io.StringIO(csv_text)))[0]
+        self.assertEqual(("fast", "int8"), (row["precision"], row["kv"]))
+        markdown = self.assert_done(run(*short, *how, "--md")).out.decode()
+        self.assertIn("| precision | kv |", markdown)
+        self.assertIn("| fast | int8 |", markdown)
+        text = self.assert_done(run(*short, *how)).out.decode()
+        self.assertIn("(precision fast, kv int8)\n", text)
 
     def test_bench_takes_a_depth_and_leaves_tests_out(self):
         rows = self.json(*SHORT_BENCH, "-d", "32", "-p", "0")
