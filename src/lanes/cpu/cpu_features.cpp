@@ -24,12 +24,13 @@ struct NamedFeature {
   bool CpuFeatures::*member;
 };
 
-constexpr std::array<NamedFeature, 6> kFeatures{{{"avx2", &CpuFeatures::avx2},
+constexpr std::array<NamedFeature, 7> kFeatures{{{"avx2", &CpuFeatures::avx2},
                                                  {"avx_vnni", &CpuFeatures::avx_vnni},
                                                  {"avx512", &CpuFeatures::avx512},
                                                  {"avx512_vnni", &CpuFeatures::avx512_vnni},
                                                  {"amx", &CpuFeatures::amx},
-                                                 {"dotprod", &CpuFeatures::dotprod}}};
+                                                 {"dotprod", &CpuFeatures::dotprod},
+                                                 {"i8mm", &CpuFeatures::i8mm}}};
 
 constexpr std::string_view kBlanks = " \t";
 
@@ -45,6 +46,7 @@ CpuFeatures with_foundations(CpuFeatures features) {
   features.avx512 = features.avx512 && features.avx2;
   features.avx512_vnni = features.avx512_vnni && features.avx512;
   features.amx = features.amx && features.avx512;
+  features.i8mm = features.i8mm && features.dotprod;
   return features;
 }
 
@@ -121,7 +123,8 @@ CpuFeatures detect_cpu_features() {
 CpuFeatures detect_cpu_features() {
   CpuFeatures features;
   features.dotprod = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
-  return features;
+  features.i8mm = (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
+  return with_foundations(features);
 }
 
 #else
@@ -145,7 +148,8 @@ Result<CpuFeatures> hide_features(CpuFeatures features, std::string_view mask) {
     }
     if (!known) {
       return invalid_argument(
-          "The CPU mask names '{}' (known: avx2, avx_vnni, avx512, avx512_vnni, amx, dotprod).",
+          "The CPU mask names '{}' (known: avx2, avx_vnni, avx512, avx512_vnni, amx, dotprod, "
+          "i8mm).",
           name);
     }
   }
@@ -159,14 +163,16 @@ std::vector<Isa> allowed_isas(const CpuFeatures& features) {
   if (features.avx512 && features.avx512_vnni) isas.push_back(Isa::avx512);
   if (isas.back() == Isa::avx512 && features.amx) isas.push_back(Isa::amx);
   if (features.dotprod) isas.push_back(Isa::dotprod);
+  if (features.dotprod && features.i8mm) isas.push_back(Isa::i8mm);
   return isas;
 }
 
 Isa best_isa(const CpuFeatures& features) { return allowed_isas(features).back(); }
 
 std::string_view isa_name(Isa isa) {
-  constexpr std::array<std::string_view, 6> kNames{
-      "portable", "avx2", "avx2+vnni", "avx512+vnni", "avx512+vnni+amx", "neon+dotprod"};
+  constexpr std::array<std::string_view, 7> kNames{
+      "portable",        "avx2",         "avx2+vnni",        "avx512+vnni",
+      "avx512+vnni+amx", "neon+dotprod", "neon+dotprod+i8mm"};
   return kNames[static_cast<size_t>(isa)];
 }
 

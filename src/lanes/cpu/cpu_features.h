@@ -24,12 +24,13 @@ struct CpuFeatures {
   bool avx512_vnni = false;  // vpdpbusd on AVX-512
   bool amx = false;          // tiles with int8 and bf16, and GFNI, which every such processor has
   bool dotprod = false;      // AArch64: sdot and udot
+  bool i8mm = false;         // AArch64: smmla
 
   friend bool operator==(const CpuFeatures&, const CpuFeatures&) = default;
 };
 
 // What kernels are compiled for, slowest first among those of a kind of processor.
-enum class Isa : uint8_t { portable, avx2, avx_vnni, avx512, amx, dotprod };
+enum class Isa : uint8_t { portable, avx2, avx_vnni, avx512, amx, dotprod, i8mm };
 
 CpuFeatures detect_cpu_features();
 
@@ -43,7 +44,8 @@ Isa best_isa(const CpuFeatures& features);
 // Every level that `features` allow, portable first (tests and benchmarks run them all).
 std::vector<Isa> allowed_isas(const CpuFeatures& features);
 
-// "portable", "avx2", "avx2+vnni", "avx512+vnni", "avx512+vnni+amx", "neon+dotprod"
+// "portable", "avx2", "avx2+vnni", "avx512+vnni", "avx512+vnni+amx", "neon+dotprod",
+// "neon+dotprod+i8mm"
 std::string_view isa_name(Isa isa);
 
 // "avx2 avx_vnni avx512 avx512_vnni", or "none".

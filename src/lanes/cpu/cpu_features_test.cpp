@@ -6,7 +6,7 @@
 namespace qualia::lanes::cpu {
 namespace {
 
-constexpr CpuFeatures kEverything{true, true, true, true, true, false};  // of x86-64
+constexpr CpuFeatures kEverything{true, true, true, true, true, false, false};  // of x86-64
 
 TEST(CpuFeatures, MaskOfNothingHidesNothing) {
   EXPECT_EQ(hide_features(kEverything, ""), kEverything);
@@ -39,6 +39,15 @@ TEST(CpuFeatures, DotProductsOfArmHaveALevelAndAName) {
   CpuFeatures features;
   features.dotprod = true;
   EXPECT_EQ(isa_name(best_isa(features)), "neon+dotprod");
+  EXPECT_EQ(best_isa(*hide_features(features, "dotprod")), Isa::portable);
+}
+
+TEST(CpuFeatures, MatrixInstructionsOfArmStandOnItsDotProducts) {
+  CpuFeatures features;
+  features.dotprod = features.i8mm = true;
+  EXPECT_EQ(isa_name(best_isa(features)), "neon+dotprod+i8mm");
+  EXPECT_EQ(describe(features), "dotprod i8mm");
+  EXPECT_EQ(best_isa(*hide_features(features, "i8mm")), Isa::dotprod);
   EXPECT_EQ(best_isa(*hide_features(features, "dotprod")), Isa::portable);
 }
 

@@ -253,6 +253,29 @@ TEST_P(Products, GiveTheSameBitsInAnyRangesOfPanels) {
   }
 }
 
+// Dots are whole numbers: instructions that multiply matrices must add up to the same ones.
+TEST_P(Products, GiveTheSameBitsWithMatrixInstructionsAsWithDotProducts) {
+  const std::vector<Isa> usable = isas();
+  const auto is_usable = [&](Isa isa) { return std::ranges::count(usable, isa) != 0; };
+  const Isa matrix_isa = is_usable(Isa::i8mm) ? Isa::i8mm : Isa::amx;
+  const Isa dot_isa = is_usable(Isa::i8mm) ? Isa::dotprod : Isa::avx512;
+  if (!is_usable(matrix_isa)) GTEST_SKIP() << "This processor has no such instructions.";
+  const DType dtype = GetParam();
+  for (const size_t k : widths(dtype)) {
+    const SourceWeight weight = random_weight(dtype, 50, k, 21);
+    const std::vector<float> x = random_activations(kRowsMax, k, 22);
+    for (const Precision precision : {Precision::fast, Precision::precise}) {
+      for (const size_t m : batch_sizes()) {
+        const std::vector<float> squares =
+            multiply(pack(weight, precision, matrix_isa), x, m, matrix_isa);
+        const std::vector<float> dots = multiply(pack(weight, precision, dot_isa), x, m, dot_isa);
+        ASSERT_EQ(std::memcmp(squares.data(), dots.data(), dots.size() * sizeof(float)), 0)
+            << "k " << k << ", m " << m;
+      }
+    }
+  }
+}
+
 // Codes and activations at their largest, where 16-bit sums come closest to overflowing.
 TEST_P(Products, HoldTheLargestCodesAndActivations) {
   const DType dtype = GetParam();

@@ -15,7 +15,11 @@
 
 // Keeps a sum in its register here: g++ 12 otherwise regroups additions of whole numbers, holds all
 // their inputs at once and spills (measured on AVX2: 97 -> 68 GMAC/s).
+#if defined(__aarch64__)
+#define QUALIA_PIN(vector) asm volatile("" : "+w"(vector))
+#else
 #define QUALIA_PIN(vector) asm volatile("" : "+v"(vector))
+#endif
 
 // What was stored before is loaded again after: compilers otherwise keep a block's unpacked codes
 // in registers and spill them, instead of reading them where they were put.

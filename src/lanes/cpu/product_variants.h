@@ -49,7 +49,9 @@
   QUALIA_F32_PRODUCTS(X, avx2)             \
   QUALIA_F32_PRODUCTS(X, avx512)
 #elif defined(__aarch64__)
-#define QUALIA_PRODUCTS_OF_THIS_MACHINE(X) QUALIA_INT8_PRODUCTS(X, dotprod)
+#define QUALIA_PRODUCTS_OF_THIS_MACHINE(X) \
+  QUALIA_INT8_PRODUCTS(X, dotprod)         \
+  QUALIA_INT8_PRODUCTS(X, i8mm)
 #else
 #define QUALIA_PRODUCTS_OF_THIS_MACHINE(X)
 #endif
