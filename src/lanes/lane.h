@@ -85,6 +85,8 @@ struct ResidentReport {
   // Rows of a prefill batch that keep the lane busy yet return within a fraction of a second, so
   // that a cancelled prompt stops soon.
   uint32_t batch_rows = 512;
+  // submit() returns with the step computed, so that collect() never waits.
+  bool computes_in_submit = false;
 };
 
 class LaneModel {

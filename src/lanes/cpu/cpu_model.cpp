@@ -38,6 +38,7 @@ CpuModel::CpuModel(ops::DecoderSpec spec, Weights weights, std::unique_ptr<Team>
   resident_.weights_bytes = weights_.held_bytes;
   resident_.step_weight_bytes = weights_.step_bytes;
   resident_.kv_page_bytes = pages_.page_bytes();
+  resident_.computes_in_submit = true;
   resident_.batch_rows =
       batch_rows(weights_.step_multiply_adds, options.isa, options.precision, team_->size());
 }

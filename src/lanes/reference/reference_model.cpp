@@ -19,6 +19,7 @@ ReferenceModel::ReferenceModel(ops::DecoderSpec spec, Weights weights, CircuitIn
   resident_.weights_bytes = weights_.held_bytes;
   resident_.step_weight_bytes = weights_.step_bytes;
   resident_.kv_page_bytes = pages_.page_bytes();
+  resident_.computes_in_submit = true;
   resident_.batch_rows = batch_rows(weights_, pool_.thread_count());
 }
 
