@@ -1,4 +1,4 @@
-# `cmake --install`: program, library, public headers, CMake package, man page, completions.
+# `cmake --install`: programs, library, public headers, CMake package, man page, completions.
 if(NOT TARGET qualia-program)
   return()  # a fuzz build makes no program
 endif()
@@ -9,15 +9,19 @@ include(CMakePackageConfigHelpers)
 # carries in the same folder.
 file(RELATIVE_PATH lib_from_bin
   /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
+set(helper_folder ${CMAKE_INSTALL_LIBEXECDIR}/qualia)
+file(RELATIVE_PATH lib_from_helper /prefix/${helper_folder} /prefix/${CMAKE_INSTALL_LIBDIR})
 set_target_properties(qualia PROPERTIES INSTALL_RPATH $ORIGIN)
 set_target_properties(qualia-program PROPERTIES INSTALL_RPATH $ORIGIN/${lib_from_bin})
-foreach(target qualia qualia-program)
+set_target_properties(qualia-worker PROPERTIES INSTALL_RPATH $ORIGIN/${lib_from_helper})
+foreach(target qualia qualia-program qualia-worker)
   set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
 endforeach()
 
 install(TARGETS qualia EXPORT qualiaTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS qualia-program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS qualia-worker RUNTIME DESTINATION ${helper_folder})
 # The program's older name.
 install(CODE "
   file(CREATE_LINK qualia

@@ -3,9 +3,9 @@
 # Usage: tools/make_bundle.sh BUILD_FOLDER DIST_FOLDER
 # Result: DIST/qualia-<version>-linux-<machine>/ and the same as .tar.gz; prints the archive's path.
 #
-# The folder is what `cmake --install` puts down, plus every shared library that the program or
-# libqualia needs, glibc excepted: glibc and the kernel are what the bundle asks of a machine (the
-# glibc of the machine that builds, or a newer one). The program's RPATH ($ORIGIN/../lib) makes
+# The folder is what `cmake --install` puts down, plus every shared library that the programs
+# or libqualia need, glibc excepted: glibc and the kernel are what the bundle asks of a machine (the
+# glibc of the machine that builds, or a newer one). The programs' RPATH ($ORIGIN/../lib) makes
 # them find each other; cmake/qualia_install.cmake says why RPATH.
 set -eu
 
@@ -54,7 +54,8 @@ copy_terminals() {
 }
 
 cmake --install "$build" --prefix "$root" --strip >/dev/null
-for file in "$root/bin/qualia" "$root"/lib/libqualia.so.*; do
+worker=$root/libexec/qualia/qualia-worker
+for file in "$root/bin/qualia" "$worker" "$root"/lib/libqualia.so.*; do
   for library in $(libraries_of "$file"); do
     case $library in "$root"/*) continue ;; esac
     target=$root/lib/$(basename "$library")
@@ -65,12 +66,14 @@ for file in "$root/bin/qualia" "$root"/lib/libqualia.so.*; do
 done
 copy_terminals
 
-for file in "$root/bin/qualia" "$root"/lib/*.so.*; do
+for file in "$root/bin/qualia" "$worker" "$root"/lib/*.so.*; do
   [ ! -L "$file" ] || continue
   lacking=$(ldd "$file" | grep 'not found') || continue
   fail "'$file' lacks a library: $lacking"
 done
-env -i "$root/bin/qualia" --version >/dev/null || fail "The bundled program does not start."
+for program in "$root/bin/qualia" "$worker"; do
+  env -i "$program" --version >/dev/null || fail "The bundled '$program' does not start."
+done
 
 # Equal trees give equal archives: names sorted, owners and times fixed.
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime='1980-01-01 00:00Z' \

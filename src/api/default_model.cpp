@@ -1,6 +1,5 @@
 #include "api/default_model.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -10,6 +9,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "api/own_library.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -19,18 +19,6 @@ namespace qualia::api {
 namespace {
 
 constexpr const char* kScript = "fetch_default_model.sh";
-
-// The file that this code was loaded from.
-Result<std::filesystem::path> own_library() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&fetch_default_model), &info) == 0 || !info.dli_fname)
-    return not_found("The folder of the qualia library can't be told.");
-  std::error_code error;
-  auto library = std::filesystem::canonical(info.dli_fname, error);
-  if (error)
-    return not_found("The qualia library '{}' is gone: {}.", info.dli_fname, error.message());
-  return library;
-}
 
 Result<pid_t> start_script(const std::string& script) {
   posix_spawn_file_actions_t actions;

@@ -41,6 +41,11 @@ class BundleTest(unittest.TestCase):
     def test_the_program_starts_without_an_environment(self):
         self.assertEqual(0, self.run_program("--version").returncode)
 
+    def test_the_helper_program_starts_without_an_environment(self):
+        done = subprocess.run([self.root / "libexec/qualia/qualia-worker", "--version"], env={},
+                              capture_output=True, check=False)
+        self.assertEqual(0, done.returncode, done.stderr)
+
     def test_it_reads_a_model(self):
         model = ROOT / "tests/data/tiny/q4_1.gguf"
         done = self.run_program("inspect", str(model), "--json")
@@ -51,7 +56,7 @@ class BundleTest(unittest.TestCase):
         files = [path for path in (self.root / "lib").glob("*.so*") if not path.is_symlink()]
         # A library finds its own libraries through the RPATH of the program that loads it, so the
         # loader is asked about the program, and about libqualia as another program loads it.
-        for file in [self.root / "bin/qualia",
+        for file in [self.root / "bin/qualia", self.root / "libexec/qualia/qualia-worker",
                      *(path for path in files if path.name.startswith("libqualia"))]:
             resolved = subprocess.run(["ldd", file], env={"PATH": "/usr/bin:/bin"}, text=True,
                                       capture_output=True, check=True).stdout

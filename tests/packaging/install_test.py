@@ -11,7 +11,8 @@ import unittest
 
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build/release").resolve()
 FILES = """bin/qualia bin/qualia-cli include/qualia/model.h include/qualia/result.h
-  lib/cmake/qualia/qualiaConfig.cmake share/qualia/fetch_default_model.sh share/man/man1/qualia.1
+  lib/cmake/qualia/qualiaConfig.cmake libexec/qualia/qualia-worker
+  share/qualia/fetch_default_model.sh share/man/man1/qualia.1
   share/bash-completion/completions/qualia share/bash-completion/completions/qualia-cli
   share/zsh/site-functions/_qualia share/fish/vendor_completions.d/qualia.fish
   share/doc/qualia/LICENSE""".split()
@@ -42,8 +43,8 @@ class InstallTest(unittest.TestCase):
         self.assertEqual([], lacking)
 
     def test_the_program_starts_from_where_it_was_moved(self):
-        for name in ("qualia", "qualia-cli"):
-            self.assertRegex(run(self.prefix / "bin" / name, "--version", env={}), r"\d+\.\d+\.\d+")
+        for name in ("bin/qualia", "bin/qualia-cli", "libexec/qualia/qualia-worker"):
+            self.assertRegex(run(self.prefix / name, "--version", env={}), r"\d+\.\d+\.\d+")
 
     def test_headers_need_nothing_of_the_source_tree(self):
         names = {path.name for path in (self.prefix / "include/qualia").iterdir()}
