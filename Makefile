@@ -11,13 +11,17 @@ export PROMPT
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: help build run test test-long test-aarch64 bundle peers fuzz format tidy install clean packages model
+.PHONY: help build run test test-long test-aarch64 bundle peers fuzz format tidy install clean packages test-packages model
 
 help:  ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 packages:
 	@tools/install_packages.sh build libraries tests
+
+# Software GPU drivers, for the tests of the wgpu lane.
+test-packages: packages
+	@tools/install_packages.sh gpu
 
 model:
 	@tools/fetch_default_model.sh >/dev/null
@@ -33,7 +37,7 @@ build: packages build/release/build.ninja  ## builds the program: build/release/
 run: build model  ## builds, fetches the default model once, and asks it PROMPT (greedily)
 	@$(PROGRAM) run --temp 0 -p "$$PROMPT"
 
-test: packages  ## builds and runs the tests: release, then address and thread sanitizers
+test: test-packages  ## builds and runs the tests: release, then address and thread sanitizers
 	@rm -f $(LEDGER)
 	@$(STEP) "release: configure" cmake --preset release
 	@$(STEP) "release: build" cmake --build --preset release
@@ -46,7 +50,7 @@ test: packages  ## builds and runs the tests: release, then address and thread s
 	done
 	@tools/step.sh $(LEDGER)
 
-test-long: build/release/build.ninja packages model  ## runs the tests that take minutes
+test-long: build/release/build.ninja test-packages model  ## runs the tests that take minutes
 	@cmake --build --preset release
 	@ctest --preset long
 

@@ -27,6 +27,13 @@ install(CODE "
   file(CREATE_LINK qualia
     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/qualia-cli\" SYMBOLIC)")
 
+if(QUALIA_HAS_WGPU)
+  # Opened by its plain name beside the qualia library.
+  install(PROGRAMS ${QUALIA_WGPU_LIBRARY} RENAME libwgpu_native.so
+    DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES packaging/licences/wgpu-native.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences)
+endif()
+
 install(DIRECTORY include/qualia DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/qualia)
 configure_package_config_file(packaging/qualiaConfig.cmake.in

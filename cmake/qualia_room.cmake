@@ -1,4 +1,5 @@
-# qualia_room(NAME <room> USES <rooms...> [LINKS <third-party targets...>] [SEPARATE])
+# qualia_room(NAME <room> USES <rooms...> [LINKS <third-party targets...>] [SEPARATE]
+#   [LABEL <label> of its tests] [LONG, as below])
 #
 # One room of the house (see src/LAYERS): every *.cpp of the folder becomes the static library
 # qualia_<room>; *_test.cpp become the test program qualia_<room>_test; *_bench.cpp the benchmark
@@ -9,7 +10,7 @@
 # about a third of the time; so names in anonymous namespaces are unique within a room. SEPARATE
 # compiles each file by itself, for rooms whose variants repeat names (kernels by instruction set).
 function(qualia_room)
-  cmake_parse_arguments(ROOM "SEPARATE" "NAME" "USES;LINKS" ${ARGN})
+  cmake_parse_arguments(ROOM "SEPARATE;LONG" "NAME;LABEL" "USES;LINKS" ${ARGN})
   string(REPLACE "/" "_" target ${ROOM_NAME})
   set(target qualia_${target})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
@@ -39,7 +40,14 @@ function(qualia_room)
   endforeach()
 
   if(tests AND QUALIA_TESTS)
-    qualia_test(NAME ${target}_test ROOM ${ROOM_NAME} SOURCES ${tests} USES ${target})
+    set(options)
+    if(ROOM_LABEL)
+      list(APPEND options LABEL ${ROOM_LABEL})
+    endif()
+    if(ROOM_LONG)
+      list(APPEND options LONG)
+    endif()
+    qualia_test(NAME ${target}_test ROOM ${ROOM_NAME} SOURCES ${tests} USES ${target} ${options})
   endif()
   if(benches AND QUALIA_BENCHES)
     add_executable(${target}_bench ${benches})
@@ -63,13 +71,15 @@ if(QUALIA_TESTS)
   add_custom_target(qualia_tests)
 endif()
 
-# qualia_test(NAME <program> SOURCES <files...> USES <targets...> [ROOM <room>] [LABEL <label>])
+# qualia_test(NAME <program> SOURCES <files...> USES <targets...> [ROOM <room>] [LABEL <label>]
+#   [LONG])
 # Tests run with the source tree's root as working directory, so "tests/data/..." names test data.
 # QUALIA_TEST_ROOMS, where set, leaves out the tests of every other room and the cross-room tests
 # (those without ROOM). Under a sanitizer a program is one ctest case: its start costs more than
-# most cases do. The target qualia_tests builds every test program and only those.
+# most cases do. LONG: suites and instances named ...Long take minutes and have the label "long".
+# The target qualia_tests builds every test program and only those.
 function(qualia_test)
-  cmake_parse_arguments(TEST "" "NAME;ROOM;LABEL" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(TEST "LONG" "NAME;ROOM;LABEL" "SOURCES;USES" ${ARGN})
   if(QUALIA_TEST_ROOMS AND NOT "${TEST_ROOM}" IN_LIST QUALIA_TEST_ROOMS)
     return()
   endif()
@@ -81,12 +91,23 @@ function(qualia_test)
   if(TEST_LABEL)
     set(label ${TEST_LABEL})
   endif()
+  set(filter)
+  set(sanitized_filter)
+  if(TEST_LONG)
+    set(filter TEST_FILTER "-*Long/*:*Long.*")
+    set(sanitized_filter "--gtest_filter=-*Long/*:*Long.*")
+  endif()
   if(QUALIA_SANITIZE)
-    add_test(NAME ${TEST_NAME} COMMAND ${TEST_NAME} --gtest_brief=1
+    add_test(NAME ${TEST_NAME} COMMAND ${TEST_NAME} --gtest_brief=1 ${sanitized_filter}
              WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${TEST_NAME} PROPERTIES LABELS ${label} TIMEOUT 300)
   else()
-    gtest_discover_tests(${TEST_NAME} DISCOVERY_MODE PRE_TEST
+    gtest_discover_tests(${TEST_NAME} DISCOVERY_MODE PRE_TEST ${filter}
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} PROPERTIES LABELS ${label} TIMEOUT 300)
+    if(TEST_LONG)
+      gtest_discover_tests(${TEST_NAME} DISCOVERY_MODE PRE_TEST TEST_FILTER "*Long/*:*Long.*"
+        TEST_LIST ${TEST_NAME}_long WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+        PROPERTIES LABELS long TIMEOUT 600)
+    endif()
   endif()
 endfunction()

@@ -9,6 +9,7 @@ build="g++ cmake ninja-build make pkg-config git python3 python3-pip"
 libraries="nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libexpected-dev libutf8proc-dev
   libpcre2-dev libhwloc-dev libedit-dev"
 tests="libgtest-dev libgmock-dev"
+gpu="libvulkan1 mesa-vulkan-drivers libegl1 libgl1-mesa-dri"
 bench="libbenchmark-dev"
 peers="python3-venv"
 aarch64="g++-aarch64-linux-gnu qemu-user googletest"
@@ -22,13 +23,14 @@ packages_of() {
     build) echo "$build" ;;
     libraries) echo "$libraries" ;;
     tests) echo "$tests" ;;
+    gpu) echo "$gpu" ;;
     bench) echo "$bench" ;;
     peers) echo "$peers" ;;
     aarch64) echo "$aarch64" ;;
     clang | fuzz | tidy) echo "$clang" ;;
     *)
       fail "Package group '$1' is unknown" \
-        "(build, libraries, tests, bench, peers, aarch64, fuzz, tidy)." ;;
+        "(build, libraries, tests, gpu, bench, peers, aarch64, fuzz, tidy)." ;;
   esac
 }
 

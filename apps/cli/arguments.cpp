@@ -100,6 +100,9 @@ void add_circuit(CLI::App& app, Arguments& arguments) {
       word(model.kv, kKvTypes));
   add("--precision", "P", "fast, precise or exact (default: precise)",
       word(model.precision, kPrecisions));
+  app.add_flag("--in-process", model.in_process,
+               "load a GPU model into this process, not into one of its own")
+      ->group("Model");
 }
 
 void add_reply(CLI::App& app, Arguments& arguments) {
@@ -228,6 +231,22 @@ void add_bench(CLI::App& app, Arguments& arguments) {
   add_format(app, arguments, "--md", OutputFormat::markdown, "print a Markdown table");
 }
 
+void add_profile(CLI::App& app, Arguments& arguments) {
+  ProfileOptions& profile = arguments.profile;
+  add_value(app, "-n,--max-tokens", "N", "reply tokens (default: 32)",
+            whole(profile.tokens, 0, kCountMax));
+  add_value(app, "-p,--prompt-tokens", "N", "prompt tokens before them, profiled too (default: 0)",
+            whole(profile.prompt_tokens, 0, kCountMax));
+  add_value(app, "-d,--depth", "N", "positions already in the cache (default: 0)",
+            whole(profile.depth, 0, kCountMax));
+  add_value(app, "--every", "N", "record one step in N (default: 1)",
+            whole(profile.every, 1, kCountMax));
+  add_value(app, "--trace", "FILE", "write a trace for chrome://tracing or Perfetto",
+            name(arguments.trace_file));
+  add_circuit(app, arguments);
+  add_json(app, arguments);
+}
+
 // What a command line lacks, as a sentence; empty: nothing.
 std::string lacking(const Arguments& arguments) {
   switch (arguments.command) {
@@ -249,6 +268,10 @@ std::string lacking(const Arguments& arguments) {
       return arguments.bench.prompt_tokens > 0 || arguments.bench.generated_tokens > 0
                  ? ""
                  : "bench with -p 0 and -n 0 has nothing to measure.";
+    case Command::profile:
+      return arguments.profile.prompt_tokens > 0 || arguments.profile.tokens > 0
+                 ? ""
+                 : "profile with -p 0 and -n 0 has nothing to record.";
     case Command::chat:
       break;
   }
@@ -277,6 +300,12 @@ constexpr CommandEntry kCommands[] = {
      add_chat},
     {Command::bench, "bench", "Speed of prompts and of replies", "[OPTIONS]",
      "Example:\n  qualia bench -m model.gguf -p 512 -n 128 -r 5 --md\n", add_bench},
+    {Command::profile, "profile", "Where the time of a model goes, by phase and by op", "[OPTIONS]",
+     "Reading clocks takes time: tokens per second are those of the profiled run (bench has an\n"
+     "ordinary run's).\n"
+     "\nExamples:\n  qualia profile -m model.gguf\n"
+     "  qualia profile -m model.gguf -d 4096 --trace trace.json\n",
+     add_profile},
     {Command::perplexity, "perplexity", "How well the model predicts a text", "-f FILE [OPTIONS]",
      "Example:\n  qualia perplexity -f book.txt -c 512 --json\n", add_perplexity},
     {Command::logits, "logits", "The best next tokens after given ones", "--tokens IDS [OPTIONS]",

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "qualia/lane.h"
+#include "qualia/profile.h"
 #include "qualia/session.h"
 
 namespace qualia::cli {
 
-enum class Command { run, chat, tokenize, detokenize, inspect, logits, perplexity, bench };
+enum class Command { run, chat, tokenize, detokenize, inspect, logits, perplexity, bench, profile };
 enum class OutputFormat { text, json, csv, markdown };
 
 struct ModelArguments {
@@ -23,6 +24,7 @@ struct ModelArguments {
   std::optional<uint32_t> context;
   KvType kv = KvType::automatic;
   std::optional<Precision> precision;
+  bool in_process = false;
 };
 
 struct Arguments {
@@ -52,6 +54,10 @@ struct Arguments {
   uint32_t window = 512;
 
   BenchOptions bench;
+
+  // profile
+  ProfileOptions profile;
+  std::optional<std::string> trace_file;
 };
 
 // The arguments, or the exit status where there is nothing to run: after --help or --version that

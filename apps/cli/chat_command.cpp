@@ -41,15 +41,16 @@ class Conversation {
     messages_ = opening_;
   }
 
-  // False: the user leaves.
+  // False: the user leaves, or the model is lost and answers nothing more.
   bool take(const std::string& line) {
     if (line.find_first_not_of(" \t\r\n") == std::string::npos) return true;
     if (line.front() == '/') return obey(split_command(line));
     answer(line);
-    return true;
+    return !is_lost_;
   }
 
   bool has_failed() const { return has_failed_; }
+  bool is_lost() const { return is_lost_; }
 
  private:
   bool obey(const SlashCommand& command) {
@@ -85,6 +86,7 @@ class Conversation {
     if (reply || printer.has_shown()) print("\n");
     if (!reply) {
       has_failed_ = true;
+      is_lost_ = reply.error().code == ErrorCode::device_lost;
       messages_.pop_back();
       complain(reply.error().message);
     } else {
@@ -102,6 +104,7 @@ class Conversation {
   std::vector<ChatMessage> opening_;  // the system message, if any
   std::vector<ChatMessage> messages_;
   bool has_failed_ = false;
+  bool is_lost_ = false;
 };
 
 std::optional<std::filesystem::path> history_file(const Runtime& runtime) {
@@ -153,6 +156,7 @@ int chat_command(const Runtime& runtime, const Arguments& arguments) {
   Conversation conversation(arguments, loaded->model, std::move(*session));
   converse(editor, conversation, arguments.quiet);
   if (!editor.history_problem().empty() && !arguments.quiet) complain(editor.history_problem());
+  if (conversation.is_lost()) return 1;
   // A person saw what failed; a script learns it from the exit status.
   return conversation.has_failed() && !editor.is_interactive() ? 1 : 0;
 }

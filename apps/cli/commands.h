@@ -14,5 +14,6 @@ int inspect_command(const Runtime& runtime, const Arguments& arguments);
 int logits_command(const Runtime& runtime, const Arguments& arguments);
 int perplexity_command(const Runtime& runtime, const Arguments& arguments);
 int bench_command(const Runtime& runtime, const Arguments& arguments);
+int profile_command(const Runtime& runtime, const Arguments& arguments);
 
 }  // namespace qualia::cli

@@ -21,6 +21,44 @@ Json path_json(const PathReport& path) {
           {"rationale", path.rationale}};
 }
 
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json phases_json(const ProfileReport& report) {
+  Json list = Json::array();
+  for (const ProfilePhase& phase : report.phases)
+    list.push_back({{"phase", to_string(phase.phase)},
+                    {"total_ns", phase.total_ns},
+                    {"calls", phase.calls},
+                    {"share", or_null(phase.share)}});
+  return list;
+}
+
+Json ops_json(const ProfileReport& report) {
+  Json list = Json::array();
+  for (const ProfileOp& op : report.ops)
+    list.push_back({{"name", op.name},
+                    {"phase", to_string(op.phase)},
+                    {"calls", op.calls},
+                    {"total_ns", op.total_ns},
+                    {"bytes", op.bytes},
+                    {"multiply_adds", op.multiply_adds},
+                    {"gb_per_s", or_null(op.gb_per_s)},
+                    {"gflop_per_s", or_null(op.gflop_per_s)},
+                    {"ceiling_share", or_null(op.ceiling_share)}});
+  return list;
+}
+
+// What a report and a profiled bench's row have in common.
+void add_phases(Json& entry, const ProfileReport& report) {
+  entry["phases"] = phases_json(report);
+  entry["steps"] = report.steps;
+  entry["wall_ns"] = report.wall_ns;
+  entry["busy_ns"] = report.busy_ns;
+  entry["unattributed_ns"] = report.unattributed_ns;
+  entry["dropped"] = report.dropped;
+  entry["perturbed"] = report.perturbed;
+}
+
 }  // namespace
 
 std::string to_json(const Reply& reply, const Model& model, double load_ms) {
@@ -82,9 +120,34 @@ std::string to_json(const std::vector<BenchRow>& rows, const Model& model) {
                {"gb_per_s", row.gb_per_s},
                {"ceiling_share", nullptr}};
     if (row.ceiling_share) entry["ceiling_share"] = *row.ceiling_share;
+    if (row.profile) add_phases(entry, *row.profile);
+    if (!row.profile_lacks.empty()) {
+      entry["phases"] = nullptr;
+      entry["perturbed"] = false;
+      entry["profile_lacks"] = row.profile_lacks;
+    }
     list.push_back(std::move(entry));
   }
   return dump(list);
+}
+
+std::string to_json(const ProfileReport& report, const Model& model) {
+  Json document{{"lane", model.path().lane},
+                {"device", model.path().device},
+                {"backend", model.path().backend},
+                {"tokens", report.tokens},
+                {"prompt_tokens", report.prompt_tokens},
+                {"depth", report.depth}};
+  add_phases(document, report);
+  document["ops"] = ops_json(report);
+  document["every"] = report.every;
+  document["granularity"] = report.granularity;
+  document["read_bytes_per_s"] = or_null(report.read_bytes_per_s);
+  document["tok_s"] = or_null(report.tok_s);
+  document["note"] =
+      "tok_s is that of the profiled run, perturbed by reading clocks; it is not the speed of an "
+      "ordinary run.";
+  return dump(document);
 }
 
 std::string to_json(const FileReport& report) {

@@ -17,6 +17,7 @@ std::string to_json(const std::string& text);
 std::string to_json(const std::vector<PositionLogits>& positions);
 std::string to_json(const PerplexityReport& report);
 std::string to_json(const std::vector<BenchRow>& rows, const Model& model);
+std::string to_json(const ProfileReport& report, const Model& model);
 std::string to_json(const FileReport& report);
 
 }  // namespace qualia::cli

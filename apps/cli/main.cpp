@@ -29,6 +29,8 @@ int dispatch(const Runtime& runtime, const Arguments& arguments) {
       return perplexity_command(runtime, arguments);
     case Command::bench:
       return bench_command(runtime, arguments);
+    case Command::profile:
+      return profile_command(runtime, arguments);
   }
   return 2;
 }

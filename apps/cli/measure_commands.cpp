@@ -48,15 +48,28 @@ std::string bench_csv(const std::vector<BenchRow>& rows, const Model& model) {
   return csv;
 }
 
+// Where a profiled bench's time went, as a line; empty where it was not to be profiled.
+std::string phases_line(const BenchRow& row) {
+  if (!row.profile_lacks.empty()) return fmt::format("  phases n/a: {}\n", row.profile_lacks);
+  if (!row.profile) return {};
+  std::string line = "  phases (the speed is perturbed by reading clocks):";
+  for (const ProfilePhase& phase : row.profile->phases)
+    line += fmt::format(" {} {}", to_string(phase.phase),
+                        phase.share ? fmt::format("{:.1f} %", *phase.share * 100) : "n/a");
+  return line + "\n";
+}
+
 std::string bench_text(const std::vector<BenchRow>& rows, const Model& model) {
   std::string text = fmt::format("{} (precision {}, kv {})\n", model.path().winning_circuit,
                                  precision_word(model), kv_word(model));
-  for (const BenchRow& row : rows)
+  for (const BenchRow& row : rows) {
     text += fmt::format(
         "{:<16} {:9.2f} tok/s  ({:.2f} to {:.2f}, {} runs)  {:.2f} GB/s, {} of the read "
         "bandwidth\n",
         row.test, row.tok_s_median, row.tok_s_min, row.tok_s_max, row.runs, row.gb_per_s,
         row.ceiling_share ? fmt::format("{:.1f} %", *row.ceiling_share * 100) : "n/a");
+    text += phases_line(row);
+  }
   return text;
 }
 

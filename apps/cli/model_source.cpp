@@ -27,7 +27,8 @@ Result<LoadedModel> load_model(const Runtime& runtime, const Arguments& argument
                         .context = wanted.context,
                         .kv = wanted.kv,
                         .precision = wanted.precision,
-                        .progress = bar.hook()});
+                        .progress = bar.hook(),
+                        .in_process = wanted.in_process});
   }();
   if (!model) return tl::unexpected(model.error());
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;

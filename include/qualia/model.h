@@ -14,6 +14,7 @@
 #include "qualia/export.h"
 #include "qualia/lane.h"
 #include "qualia/path.h"
+#include "qualia/profile.h"
 #include "qualia/result.h"
 #include "qualia/runtime.h"
 #include "qualia/tokenizer.h"
@@ -29,6 +30,8 @@ struct ModelOptions {
   KvType kv = KvType::automatic;
   std::optional<Precision> precision{};  // unset: the lane's own
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress{};  // may be empty
+  // A GPU model is loaded into this process too, whose end a driver's failure may then be.
+  bool in_process = false;
 };
 
 struct ModelInfo {
@@ -68,6 +71,7 @@ struct BenchOptions {
   uint32_t depth = 0;               // positions already in the KV cache
   uint32_t sequences = 1;           // that decode side by side; tokens per second are of all
   uint32_t repetitions = 5;
+  bool profile = false;  // also on with QUALIA_LLM_GPU_PROFILE
 };
 
 struct BenchRow {
@@ -77,6 +81,9 @@ struct BenchRow {
   uint64_t bytes_per_token = 0;  // weights and KV read per token (decode) or per prefill / tokens
   double gb_per_s = 0;           // bytes_per_token * tok_s_median
   std::optional<double> ceiling_share;  // of the measured read bandwidth; unset: not measured
+  // Of the last run of a profiled bench, whose speeds are all perturbed by it.
+  std::optional<ProfileReport> profile{};
+  std::string profile_lacks{};  // why a bench that was to be profiled is not; empty: it is, or off
 };
 
 class QUALIA_API Model {
@@ -108,6 +115,13 @@ class QUALIA_API Model {
   Result<std::vector<BenchRow>> bench(const BenchOptions& options,
                                       const std::function<void(uint64_t, uint64_t)>& progress = {},
                                       const std::function<bool()>& cancel = {}) const;
+
+  // Decodes as bench does and tells where the time goes. `progress` and `cancel` as there.
+  // Errors: unsupported with the reason where the lane or its device reads no clock;
+  // invalid_argument for no tokens at all, or more than the context has.
+  Result<ProfileReport> profile(const ProfileOptions& options,
+                                const std::function<void(uint64_t, uint64_t)>& progress = {},
+                                const std::function<bool()>& cancel = {}) const;
 
   struct State;
   State& state() const { return *state_; }

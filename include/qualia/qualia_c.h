@@ -121,6 +121,7 @@ typedef struct qualia_model_options {
   qualia_precision precision;         // QUALIA_PRECISION_AUTOMATIC: the lane's own
   qualia_progress_callback progress;  // NULL: none
   void* progress_user_data;
+  bool in_process;  // a GPU model too, whose driver's failure may then end the process
 } qualia_model_options;
 
 // Sets the defaults. Pass sizeof(qualia_model_options) as `struct_size`.

@@ -2,7 +2,7 @@
 // the lanes of this build. Create one and pass it to Model::load.
 // Thread-safety: immutable after create(); copies share one state.
 // Environment (docs/environment.md): QUALIA_CACHE_DIR, QUALIA_THREADS, QUALIA_LOG,
-// QUALIA_WGPU_BACKEND; read once, in create().
+// QUALIA_WGPU_BACKEND, QUALIA_LLM_GPU_PROFILE; read once, in create().
 #pragma once
 
 #include <filesystem>

@@ -1,9 +1,9 @@
 # Completion of qualia and qualia-cli for bash.
 
 _qualia() {
-  local commands="run chat bench perplexity logits tokenize detokenize inspect"
+  local commands="run chat bench profile perplexity logits tokenize detokenize inspect"
   local common="-h --help -v --verbose -q --quiet"
-  local compute="-m --model --lane --backend --threads --ctx --kv --precision"
+  local compute="-m --model --lane --backend --threads --ctx --kv --precision --in-process"
   local reply="-n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --system"
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local command="" word options=""
@@ -19,8 +19,8 @@ _qualia() {
     --kv) options="int8 f16 f32" ;;
     --precision) options="fast precise exact" ;;
     --lane) options="reference" ;;
-    -m | --model | -f | --file) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
-    -n | -c | -d | -b | -r | --batch | --max-tokens | --window | --depth | --repetitions | --prompt-tokens) return ;;
+    -m | --model | -f | --file | --trace) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+    -n | -c | -d | -b | -r | --batch | --max-tokens | --window | --depth | --repetitions | --prompt-tokens | --every) return ;;
     --threads | --ctx | --temp | --top-k | --top-p | --min-p | --repeat-penalty | --seed) return ;;
     -p | --prompt | --stop | --system | --tokens | --last | --top | --backend) return ;;
   esac
@@ -36,6 +36,8 @@ _qualia() {
       perplexity) options="$common $compute -f --file -c --window --json" ;;
       bench) options="$common $compute -p --prompt-tokens -n --max-tokens -d --depth -b --batch -r"
         options+=" --repetitions --json --csv --md" ;;
+      profile) options="$common $compute -p --prompt-tokens -n --max-tokens -d --depth --every --trace"
+        options+=" --json" ;;
     esac
   fi
   mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")

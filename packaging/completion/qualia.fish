@@ -1,5 +1,5 @@
 # Completion of qualia and qualia-cli for fish.
-set -l commands run chat bench perplexity logits tokenize detokenize inspect
+set -l commands run chat bench profile perplexity logits tokenize detokenize inspect
 for program in qualia qualia-cli
     set -l none "not __fish_seen_subcommand_from $commands"
     complete -c $program -n $none -f -a "$commands"
@@ -8,7 +8,7 @@ for program in qualia qualia-cli
     complete -c $program -s v -l verbose -d "Say more"
     complete -c $program -s q -l quiet -d "Say only errors"
 
-    set -l compute "__fish_seen_subcommand_from run chat logits perplexity bench"
+    set -l compute "__fish_seen_subcommand_from run chat logits perplexity bench profile"
     complete -c $program -n "__fish_seen_subcommand_from $commands; and not __fish_seen_subcommand_from inspect" \
         -s m -l model -r -d "Model"
     complete -c $program -n $compute -l lane -x -a reference -d "Lane"
@@ -17,6 +17,7 @@ for program in qualia qualia-cli
     complete -c $program -n $compute -l ctx -x -d "Positions of a sequence"
     complete -c $program -n $compute -l kv -x -a "int8 f16 f32" -d "Keys and values"
     complete -c $program -n $compute -l precision -x -a "fast precise exact" -d "Rounding"
+    complete -c $program -n $compute -l in-process -d "Load a GPU model into this process"
 
     set -l reply "__fish_seen_subcommand_from run chat"
     complete -c $program -n $reply -s n -l max-tokens -x -d "Tokens at most"
@@ -32,10 +33,14 @@ for program in qualia qualia-cli
     complete -c $program -n "__fish_seen_subcommand_from tokenize detokenize" \
         -l parse-special -d "Control tokens too"
     set -l bench "__fish_seen_subcommand_from bench"
-    complete -c $program -n $bench -s p -l prompt-tokens -x -d "Prompt tokens"
-    complete -c $program -n $bench -s n -l max-tokens -x -d "Reply tokens"
-    complete -c $program -n $bench -s d -l depth -x -d "Positions before"
-complete -c $program -n $bench -s b -l batch -x -d "Sequences side by side"
+    set -l speed "__fish_seen_subcommand_from bench profile"
+    complete -c $program -n $speed -s p -l prompt-tokens -x -d "Prompt tokens"
+    complete -c $program -n $speed -s n -l max-tokens -x -d "Reply tokens"
+    complete -c $program -n $speed -s d -l depth -x -d "Positions before"
+    set -l profile "__fish_seen_subcommand_from profile"
+    complete -c $program -n $profile -l every -x -d "One step in so many"
+    complete -c $program -n $profile -l trace -r -d "Trace file"
+    complete -c $program -n $bench -s b -l batch -x -d "Sequences side by side"
     complete -c $program -n $bench -s r -l repetitions -x -d "Repetitions"
     complete -c $program -n $bench -l csv -d "CSV"
     complete -c $program -n $bench -l md -d "Markdown table"

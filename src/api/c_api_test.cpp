@@ -174,6 +174,19 @@ TEST_F(CApiTest, RefusesOptionsSmallerThanTheirFirstVersion) {
   expect_refused(complete({&options_, nullptr, nullptr, nullptr}), {"struct_size 8"});
 }
 
+// An older caller: its struct ends before `in_process`, and what lies behind is not read.
+TEST_F(CApiTest, TakesModelOptionsOfTheirFirstVersion) {
+  qualia_model_options options;
+  std::memset(&options, 0xAA, sizeof options);
+  qualia_model_options_init(&options, offsetof(qualia_model_options, in_process));
+  options.threads = 1;
+  Owner<qualia_runtime, qualia_runtime_free> runtime;
+  ASSERT_EQ(qualia_runtime_create(runtime.out(), nullptr), QUALIA_OK);
+  CModel model;
+  EXPECT_EQ(qualia_model_load(runtime, path_.c_str(), &options, model.out(), error_.out()),
+            QUALIA_OK);
+}
+
 // A newer caller: the same struct with a field behind it.
 TEST_F(CApiTest, RefusesOptionsThatThisLibraryLacksAndOnlyThose) {
   struct {

@@ -12,8 +12,8 @@ using namespace qualia::api;
 namespace {
 
 constexpr qualia_model_options kModelDefaults{
-    sizeof(qualia_model_options), nullptr, nullptr, 0, 0, QUALIA_KV_AUTOMATIC,
-    QUALIA_PRECISION_AUTOMATIC,   nullptr, nullptr};
+    sizeof(qualia_model_options), nullptr, nullptr, 0,    0, QUALIA_KV_AUTOMATIC,
+    QUALIA_PRECISION_AUTOMATIC,   nullptr, nullptr, false};
 // Stays as it is when fields are added.
 constexpr size_t kModelOptionsFirstBytes =
     offsetof(qualia_model_options, progress_user_data) + sizeof(void*);
@@ -38,6 +38,7 @@ Result<ModelOptions> to_model_options(const qualia_model_options* given) {
   if (from.context > 0) options.context = from.context;
   QUALIA_ASSIGN(options.kv, pick(kKvTypes, from.kv, "kv"));
   QUALIA_ASSIGN(options.precision, pick(kPrecisions, from.precision, "precision"));
+  options.in_process = from.in_process;
   if (from.progress)
     options.progress = [from](uint64_t done_bytes, uint64_t total_bytes) {
       from.progress(done_bytes, total_bytes, from.progress_user_data);

@@ -41,6 +41,15 @@ Result<LogLevel> parse_log(std::string_view text) {
   return invalid_argument("QUALIA_LOG is '{}' (trace, debug, info, warn, error, off).", text);
 }
 
+Result<bool> parse_bool(const char* name, std::string_view text) {
+  constexpr std::array<std::string_view, 4> kOn{"1", "true", "on", "yes"};
+  constexpr std::array<std::string_view, 4> kOff{"0", "false", "off", "no"};
+  const std::string word = lower(text);
+  if (std::ranges::find(kOn, word) != kOn.end()) return true;
+  if (std::ranges::find(kOff, word) != kOff.end()) return false;
+  return invalid_argument("{} is '{}' (1, true, on, yes, 0, false, off, no).", name, text);
+}
+
 }  // namespace
 
 Result<Environment> read_environment(const std::function<const char*(const char*)>& lookup) {
@@ -64,6 +73,9 @@ Result<Environment> read_environment(const std::function<const char*(const char*
   environment.cpu_mask = get("QUALIA_CPU_MASK").value_or("");
   if (const auto text = get("QUALIA_WGPU_BACKEND")) {
     QUALIA_ASSIGN(environment.wgpu_backend, parse_backend(*text));
+  }
+  if (const auto text = get("QUALIA_LLM_GPU_PROFILE")) {
+    QUALIA_ASSIGN(environment.gpu_profile, parse_bool("QUALIA_LLM_GPU_PROFILE", *text));
   }
   return environment;
 }

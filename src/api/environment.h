@@ -24,6 +24,7 @@ struct Environment {
   std::optional<LogLevel> log_level;               // QUALIA_LOG
   std::string cpu_mask;                            // QUALIA_CPU_MASK, empty: hides nothing
   std::optional<std::string> wgpu_backend;         // QUALIA_WGPU_BACKEND, lower case
+  bool gpu_profile = false;                        // QUALIA_LLM_GPU_PROFILE
   std::optional<std::filesystem::path> xdg_cache_home;
   std::optional<std::filesystem::path> home;
 };

@@ -22,7 +22,8 @@ TEST(Environment, IsEmptyWhereNothingIsSet) {
   const auto environment = read({});
   ASSERT_TRUE(environment.has_value());
   EXPECT_FALSE(environment->cache_dir || environment->threads || environment->log_level ||
-               environment->wgpu_backend || environment->xdg_cache_home || environment->home);
+               environment->wgpu_backend || environment->gpu_profile ||
+               environment->xdg_cache_home || environment->home);
 }
 
 TEST(Environment, ReadsEveryVariable) {
@@ -46,11 +47,20 @@ TEST(Environment, TakesAnEmptyValueForUnset) {
                                  {"QUALIA_THREADS", ""},
                                  {"QUALIA_LOG", ""},
                                  {"QUALIA_WGPU_BACKEND", ""},
+                                 {"QUALIA_LLM_GPU_PROFILE", ""},
                                  {"XDG_CACHE_HOME", ""},
                                  {"HOME", ""}});
   ASSERT_TRUE(environment.has_value()) << environment.error().message;
   EXPECT_FALSE(environment->cache_dir || environment->threads || environment->log_level ||
-               environment->wgpu_backend || environment->xdg_cache_home || environment->home);
+               environment->wgpu_backend || environment->gpu_profile ||
+               environment->xdg_cache_home || environment->home);
+}
+
+TEST(Environment, ReadsBooleansInEverySpelling) {
+  for (const char* on : {"1", "true", "TRUE", "True", "on", "Yes"})
+    EXPECT_TRUE(read({{"QUALIA_LLM_GPU_PROFILE", on}}).value().gpu_profile) << on;
+  for (const char* off : {"0", "false", "False", "OFF", "no"})
+    EXPECT_FALSE(read({{"QUALIA_LLM_GPU_PROFILE", off}}).value().gpu_profile) << off;
 }
 
 TEST(Environment, RefusesABadValueAndNamesVariableValueAndRange) {
@@ -67,6 +77,8 @@ TEST(Environment, RefusesABadValueAndNamesVariableValueAndRange) {
   expect_refused("QUALIA_LOG", "loud", "trace, debug, info, warn, error, off");
   for (const char* value : {"cuda", "vulkan ", "opengl"})
     expect_refused("QUALIA_WGPU_BACKEND", value, "vulkan, dx12, metal, gl");
+  for (const char* value : {"2", "maybe", " 1"})
+    expect_refused("QUALIA_LLM_GPU_PROFILE", value, "1, true, on, yes, 0, false, off, no");
 }
 
 TEST(Environment, TakesTheCacheFolderFromTheFirstVariableThatNamesOne) {

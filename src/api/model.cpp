@@ -1,5 +1,7 @@
 #include "qualia/model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "api/model_state.h"
 #include "api/runtime_state.h"
 #include "api/tokenizer_state.h"
+#include "api/worker.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -136,7 +139,8 @@ Result<std::shared_ptr<Model::State>> load_state(const api::CircuitChoice& choic
 
   QUALIA_ASSIGN(std::unique_ptr<lanes::LaneModel> resident,
                 choice.lane->load(spec, decoder.weights,
-                                  {.precision = options.precision.value_or(Precision::precise),
+                                  {.circuit = choice.circuit,
+                                   .precision = options.precision.value_or(Precision::precise),
                                    .kv = options.kv,
                                    .thread_count = thread_count,
                                    .progress = options.progress}));
@@ -162,10 +166,14 @@ Result<Model> Model::load(const Runtime& runtime, const std::filesystem::path& p
   const Runtime::State& host = runtime.state();
   const api::CircuitWish wish = make_wish(host, options);
   QUALIA_ASSIGN(api::CircuitChoice choice, api::choose_circuit(host.lanes, wish));
+  const api::LaneHost place = api::choose_host(choice.lane->name(), options.in_process);
+  if (place.worker) choice.lane = place.worker.get();
+  if (!place.reason.empty()) choice.path.rationale.push_back(place.reason);
   auto state = load_state(choice, wish.thread_count, path, options);
   if (!state) return api::in_file(path, std::move(state).error());
+  (*state)->profile_is_asked = host.environment.gpu_profile;
   log(LogLevel::info, "'{}' runs on {}: {}.", path.string(), (*state)->path.winning_circuit,
-      (*state)->path.rationale.front());
+      fmt::join((*state)->path.rationale, "; "));
   return Model(std::move(*state));
 }
 

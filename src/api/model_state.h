@@ -23,6 +23,7 @@ struct Model::State {
   std::mutex engine_mutex;  // guards engine: calls of all sessions take turns
   std::unique_ptr<engine::Engine> engine;
   size_t thread_count = 1;
+  bool profile_is_asked = false;  // by the environment
 };
 
 }  // namespace qualia

@@ -74,8 +74,9 @@ TEST_F(ModelTest, RefusesOptionsOutOfRange) {
 TEST_F(ModelTest, RefusesALaneOrBackendThatIsNotThereAndListsWhatIs) {
   expect_error(try_load(kTinyPath, {.lane = "cuda"}).error(), ErrorCode::not_found,
                {"'cuda'", "reference / CPU, 2 threads / scalar"});
-  expect_error(try_load(kTinyPath, {.backend = "vulkan"}).error(), ErrorCode::not_found,
-               {"'vulkan'", "--backend", "reference / CPU, 2 threads / scalar"});
+  // A backend of another system.
+  expect_error(try_load(kTinyPath, {.backend = "dx12"}).error(), ErrorCode::not_found,
+               {"'dx12'", "--backend", "reference / CPU, 2 threads / scalar"});
 }
 
 // Sets a variable for as long as it lives.
@@ -239,6 +240,46 @@ TEST_F(ModelTest, RunsWithoutATokenizerWhatNeedsNone) {
   ASSERT_TRUE(reply.has_value());
   EXPECT_EQ(reply->tokens.size(), 3U);
   EXPECT_EQ(reply->text, "");
+}
+
+TEST_F(ModelTest, ProfileTellsPhasesOpsAndRatesOfTheHostLanes) {
+  for (const char* lane : {"cpu", "reference"}) {
+    const Model model = load(kTinyPath, {.lane = lane});
+    const auto report = model.profile({.tokens = 6, .depth = 3, .prompt_tokens = 4});
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_EQ(report->circuit, model.path().winning_circuit);
+    EXPECT_EQ(report->steps, 7U);
+    uint64_t attributed_ns = 0;
+    for (const ProfilePhase& phase : report->phases) {
+      EXPECT_EQ(phase.calls > 0, phase.phase != Phase::fused_block) << to_string(phase.phase);
+      attributed_ns += phase.total_ns;
+    }
+    EXPECT_EQ(attributed_ns + report->unattributed_ns, report->wall_ns);
+    EXPECT_LE(report->busy_ns, report->wall_ns);
+    EXPECT_GT(report->read_bytes_per_s.value_or(0), 1e8);
+    EXPECT_TRUE(report->tok_s && report->perturbed);
+    EXPECT_EQ(report->ops.size(), 7U);
+    for (const ProfileOp& op : report->ops) {
+      EXPECT_TRUE(op.gb_per_s && op.ceiling_share) << op.name;
+      EXPECT_EQ(op.gflop_per_s.has_value(), op.name != "embedding") << op.name;
+    }
+    EXPECT_EQ(model.profile({.tokens = 0}).error().code, ErrorCode::invalid_argument);
+    EXPECT_EQ(model.profile({}, {}, [] { return true; }).error().code, ErrorCode::cancelled);
+  }
+}
+
+TEST_F(ModelTest, BenchHasPhasesOnlyWhereItIsProfiled) {
+  const Model model = load(kTinyPath);
+  BenchOptions options{.prompt_tokens = 8, .generated_tokens = 2, .sequences = 2, .repetitions = 1};
+  const auto plain = model.bench(options).value();
+  EXPECT_FALSE(plain[0].profile || plain[1].profile);
+  options.profile = true;
+  const auto rows = model.bench(options).value();
+  ASSERT_TRUE(rows[0].profile && rows[1].profile);
+  EXPECT_EQ(rows[0].profile->prompt_tokens, 8U);
+  EXPECT_EQ(rows[0].profile->tokens, 0U);
+  EXPECT_EQ(rows[1].profile->tokens, 4U);  // of both sequences
+  EXPECT_EQ(rows[1].profile->steps, 2U);
 }
 
 TEST_F(ModelTest, InspectShowsTypesShapesAndPlaces) {

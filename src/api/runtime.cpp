@@ -10,6 +10,7 @@
 #include "lanes/cpu/cpu_features.h"
 #include "lanes/cpu/cpu_lane.h"
 #include "lanes/reference/reference_lane.h"
+#include "lanes/wgpu/wgpu_lane.h"
 
 namespace qualia {
 
@@ -20,10 +21,11 @@ Result<Runtime> Runtime::create() {
   const hardware::CpuCount cpus = hardware::count_cpus();
   state->default_threads = state->environment.threads.value_or(
       static_cast<uint32_t>(hardware::default_thread_count(cpus)));
-  QUALIA_ASSIGN(const lanes::cpu::CpuFeatures features,
-                lanes::cpu::hide_features(lanes::cpu::detect_cpu_features(),
-                                          state->environment.cpu_mask));
+  QUALIA_ASSIGN(
+      const lanes::cpu::CpuFeatures features,
+      lanes::cpu::hide_features(lanes::cpu::detect_cpu_features(), state->environment.cpu_mask));
   state->lanes.push_back(lanes::make_cpu_lane(features));
+  state->lanes.push_back(lanes::make_wgpu_lane());
   state->lanes.push_back(lanes::make_reference_lane());
   return Runtime(std::move(state));
 }

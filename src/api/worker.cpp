@@ -6,6 +6,7 @@
 #include "api/own_library.h"
 #include "api/runtime_state.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "lanes/worker/worker_main.h"
 #include "qualia/version.h"
 #include "qualia/worker.h"
@@ -13,6 +14,20 @@
 namespace qualia {
 
 namespace api {
+
+LaneHost choose_host(std::string_view lane_name, bool in_process) {
+  if (lane_name != "wgpu") return {};
+  if (in_process) return {.reason = "in this process, as was asked for"};
+  return choose_host(worker_options(std::string(lane_name)));
+}
+
+LaneHost choose_host(const Result<lanes::WorkerOptions>& hosted) {
+  if (hosted) {
+    return {.worker = lanes::make_worker_lane(*hosted), .reason = "hosted in a worker process"};
+  }
+  log(LogLevel::info, "The model is loaded in this process: {}", hosted.error().message);
+  return {.reason = "in this process, since the program qualia-worker is not found"};
+}
 
 // <prefix>/lib or <prefix>/bin, or one folder deeper (Debian's lib/x86_64-linux-gnu); no farther,
 // since a program that lies anywhere above is not to be trusted.

@@ -6,6 +6,7 @@
 
 #include "api/own_library.h"
 #include "api/runtime_state.h"
+#include "base/error.h"
 #include "gguf/gguf_file.h"
 #include "model/architecture.h"
 #include "qualia/worker.h"
@@ -43,6 +44,26 @@ TEST(WorkerProgram, RefusesADescriptorThatIsNoSocket) {
   ASSERT_FALSE(served.has_value());
   EXPECT_EQ(served.error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(served.error().message, "Descriptor 999 is no socket.");
+}
+
+TEST(WorkerHost, IsForTheWgpuLaneUnlessItIsToBeInProcess) {
+  const LaneHost worker = choose_host("wgpu", false);
+  ASSERT_NE(worker.worker, nullptr);
+  EXPECT_EQ(worker.worker->name(), "wgpu");
+  EXPECT_EQ(worker.reason, "hosted in a worker process");
+  const LaneHost here = choose_host("wgpu", true);
+  EXPECT_EQ(here.worker, nullptr);
+  EXPECT_EQ(here.reason, "in this process, as was asked for");
+  for (const char* lane : {"cpu", "reference"}) {
+    EXPECT_EQ(choose_host(lane, false).worker, nullptr);
+    EXPECT_EQ(choose_host(lane, false).reason, "");
+  }
+}
+
+TEST(WorkerHost, IsThisProcessWhereTheHelperProgramIsMissing) {
+  const LaneHost here = choose_host(not_found("The program is not there."));
+  EXPECT_EQ(here.worker, nullptr);
+  EXPECT_THAT(here.reason, HasSubstr("in this process, since the program qualia-worker"));
 }
 
 std::vector<float> last_logits(const lanes::Lane& lane, const model::Decoder& decoder) {

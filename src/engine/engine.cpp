@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "engine/generation.h"
 
 namespace qualia::engine {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using lanes::Row;
 using lanes::RowOutputKind;
 
@@ -17,41 +17,6 @@ double milliseconds(Clock::time_point from, Clock::time_point to) {
 }
 
 }  // namespace
-
-// One request: what was said so far and when, and its sequence while it runs.
-struct Engine::Generation {
-  explicit Generation(Request r)
-      : request(std::move(r)), sampler(request.sampler), text(request.stops) {}
-
-  Request request;
-  Sampler sampler;
-  TextStream text;
-  Completion done;
-  std::vector<TokenId> history = request.prompt;  // prompt and reply
-  std::optional<KvCache::Handle> sequence;        // absent: waiting for pages
-  std::optional<Clock::time_point> started;       // first batch
-  std::optional<Clock::time_point> first_token;
-  uint64_t last_turn = 0;  // the engine's turn_count_ when it last had rows
-  bool ended = false;
-
-  // Tokens of the history whose KV is still to compute: a chunk of the prompt, or the last token.
-  uint32_t pending() const {
-    return static_cast<uint32_t>(history.size() - (*sequence)->tokens.size());
-  }
-};
-
-// The rows of one batch and whose they are.
-struct Engine::Plan {
-  struct Part {
-    Generation* generation;
-    uint32_t row_count;
-    bool has_output;  // its last row reaches the end of the history, so a token can be chosen
-  };
-  std::vector<Row> rows;
-  std::vector<lanes::SequenceView> sequences;
-  std::vector<Part> parts;
-  uint32_t top_k = 0;
-};
 
 Engine::Engine(std::unique_ptr<lanes::LaneModel> lane, const tokenizer::Tokenizer* tokenizer,
                EngineLimits limits)
@@ -90,32 +55,24 @@ Result<void> Engine::check(const Request& request) const {
 
 bool Engine::step() {
   end_cancelled();
-  keep_running();
-  start_waiting();
-  remove_ended();
-  const Plan plan = plan_batch();
-  if (plan.rows.empty()) return !generations_.empty();
-  const auto now = Clock::now();
-  for (const Plan::Part& part : plan.parts) {
-    part.generation->last_turn = ++turn_count_;
-    if (!part.generation->started) part.generation->started = now;
+  if (queued_.empty()) {
+    keep_running();
+    start_waiting();
+    remove_ended();
+    queue_step(plan_batch());
   }
-  const auto output =
-      lane_->forward({.rows = plan.rows, .sequences = plan.sequences, .top_k = plan.top_k});
-  if (output) {
-    apply(plan, *output);
-  } else {
-    for (const Plan::Part& part : plan.parts)
-      end(*part.generation, tl::unexpected<Error>(output.error()));
+  while (can_queue_ahead() && queue_ahead()) {
   }
-  remove_ended();
-  return !generations_.empty();
+  collect_oldest();
+  if (queued_.empty()) remove_ended();
+  return std::ranges::any_of(generations_, [](const auto& entry) { return !entry->ended; });
 }
 
 void Engine::end_cancelled() {
   for (const auto& generation : generations_) {
     const auto& is_cancelled = generation->request.is_cancelled;
-    if (is_cancelled && is_cancelled()) end(*generation, EndReason::cancelled);
+    if (!generation->ended && is_cancelled && is_cancelled())
+      end(*generation, EndReason::cancelled);
   }
 }
 
@@ -211,10 +168,13 @@ void Engine::add_rows(Plan& plan, Generation& generation, uint32_t row_count) {
   plan.top_k = std::max(plan.top_k, generation.sampler.top_k());
 }
 
-void Engine::apply(const Plan& plan, const lanes::StepOutput& output) {
+void Engine::apply(std::span<const Part> parts, const lanes::StepOutput& output) {
   size_t next_output = 0;
-  for (const Plan::Part& part : plan.parts) {
+  for (const Part& part : parts) {
+    const lanes::RowOutput* const row = part.has_output ? &output.rows[next_output++] : nullptr;
     Generation& generation = *part.generation;
+    // The step was queued before it was known that the request ends.
+    if (generation.ended) continue;
     const size_t begin = (*generation.sequence)->tokens.size();
     cache_.append(*generation.sequence,
                   std::span(generation.history).subspan(begin, part.row_count));
@@ -222,7 +182,7 @@ void Engine::apply(const Plan& plan, const lanes::StepOutput& output) {
     const Request& request = generation.request;
     if (request.on_prompt && begin < request.prompt.size())
       request.on_prompt(begin + part.row_count, request.prompt.size());
-    if (part.has_output) accept(generation, output.rows[next_output++]);
+    if (row) accept(generation, *row);
   }
 }
 
@@ -277,6 +237,7 @@ void Engine::end(Generation& generation, Result<EndReason> how) {
   generation.request.on_end(std::move(generation.done));
 }
 
+// REQUIRES: no queued step has rows of an ended request.
 void Engine::remove_ended() {
   std::erase_if(generations_, [](const auto& generation) { return generation->ended; });
 }
@@ -287,6 +248,7 @@ Result<void> Engine::score(std::span<const TokenId> tokens, uint32_t first_outpu
   constexpr uint32_t kLogitRowsMax = 64;
   const uint32_t chunk =
       std::max<uint32_t>(std::min(lane_->resident().batch_rows, kLogitRowsMax), 1);
+  drain();
   const ScopedSequence scoped(cache_);
   const KvCache::Handle sequence = *scoped;
   for (uint32_t begin = 0; begin < tokens.size(); begin += chunk) {

@@ -1,8 +1,9 @@
 // Engine: many requests over one resident model, batched row by row.
 // Thread-safety: one owner; callers that share an engine serialise their calls. Callbacks run
-// inside submit() and step(), on their thread; they must neither throw nor call the engine. A
-// request's prompt is computed in chunks and its reply token by token; each step() is one batch
-// that takes a row of every running request and fills up with prompt rows.
+// inside the engine's functions, on their thread; they must neither throw nor call the engine. A
+// request's prompt is computed in chunks and its reply token by token; each step() collects one
+// batch, which has a row of every running request and fills up with prompt rows. While all decode
+// greedily, step() leaves batches queued in the lane (step_ahead.cpp); the tokens are the same.
 //
 // KV pages. Requests start in order of arrival, each once there are pages for its whole prompt; one
 // that waits holds none, and later ones don't overtake it. When a running request needs a page and
@@ -29,6 +30,10 @@
 #include "tokenizer/tokenizer.h"
 
 namespace qualia::engine {
+
+// Steps that wait in the lane behind the one that runs: one hides the time to encode a step and to
+// read its result; a second evens out what the system takes.
+inline constexpr size_t kStepsAhead = 2;
 
 enum class EndReason { stop, length, context, cancelled };
 
@@ -72,8 +77,8 @@ class Engine {
   // prompt that leaves no room in the context, or an option out of range.
   Result<void> submit(Request request);
 
-  // Runs one batch. False: no request is left. A lane's fault ends the requests in the batch with
-  // its error and is not an error of step().
+  // Runs one batch to its end. False: no request is left. A lane's fault ends the requests in the
+  // batch with its error and is not an error of step().
   bool step();
 
   // Runs `tokens` as a sequence of its own and hands every position's output to `visit`, in order:
@@ -82,13 +87,22 @@ class Engine {
   Result<void> score(std::span<const TokenId> tokens, uint32_t first_output,
                      lanes::RowOutputKind kind, const Visit& visit);
 
-  lanes::LaneModel& lane() { return *lane_; }
-  KvCache& cache() { return cache_; }
+  // Both collect what is queued first, so that the caller finds the lane at rest.
+  lanes::LaneModel& lane() {
+    drain();
+    return *lane_;
+  }
+  KvCache& cache() {
+    drain();
+    return cache_;
+  }
   const EngineLimits& limits() const { return limits_; }
 
  private:
   struct Generation;
+  struct Part;
   struct Plan;
+  struct QueuedStep;
 
   Result<void> check(const Request& request) const;
   void end_cancelled();
@@ -99,10 +113,16 @@ class Engine {
   Generation* youngest_running();
   Plan plan_batch();
   void add_rows(Plan& plan, Generation& generation, uint32_t row_count);
-  void apply(const Plan& plan, const lanes::StepOutput& output);
+  bool queue_step(Plan plan);
+  bool can_queue_ahead() const;
+  bool queue_ahead();
+  void collect_oldest();
+  void drain();
+  void apply(std::span<const Part> parts, const lanes::StepOutput& output);
   void accept(Generation& generation, const lanes::RowOutput& output);
   void show(Generation& generation, TokenId token);
   void end(Generation& generation, Result<EndReason> how);
+  void end_all(std::span<const Part> parts, const Error& error);
   void remove_ended();
 
   std::unique_ptr<lanes::LaneModel> lane_;
@@ -111,6 +131,7 @@ class Engine {
   KvCache cache_;
   // In order of arrival; the running ones come before the waiting ones.
   std::vector<std::unique_ptr<Generation>> generations_;
+  std::vector<QueuedStep> queued_;  // oldest first
   uint64_t turn_count_ = 0;         // how often some request had rows in a batch
   bool start_is_hopeless_ = false;  // no pages were given back since a request could not start
 };

@@ -234,5 +234,64 @@ TEST_F(EngineTest, BenchDecodesSequencesSideBySideAndCountsAllTheirTokens) {
   EXPECT_FALSE(measure_speed(*engine_, three, {}).has_value());
 }
 
+TEST_F(EngineTest, ProfileRecordsThePromptAndTheReplyButNotTheDepth) {
+  const uint32_t free_pages = engine_->cache().free_pages();
+  const auto run =
+      measure_profile(*engine_, {.prompt_tokens = 20, .generated_tokens = 5, .depth = 30}, {});
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  EXPECT_EQ(run->reading.totals[Phase::attention].calls, 25U);
+  EXPECT_EQ(run->steps, 7U);  // batches of 16
+  EXPECT_EQ(run->reading.totals.steps, 7U);
+  EXPECT_EQ(run->reading.granularity, "each row");
+  EXPECT_GT(run->wall_ns, 0U);
+  EXPECT_FALSE(lane_->is_recorded);
+  EXPECT_EQ(engine_->cache().free_pages(), free_pages);
+}
+
+TEST_F(EngineTest, ProfileIsOffAgainAfterAFault) {
+  uint64_t polls = 0;
+  const Hooks hooks{.progress = {}, .cancel = [&] { return ++polls > 9; }};
+  EXPECT_EQ(measure_profile(*engine_, {.generated_tokens = 20}, hooks).error().code,
+            ErrorCode::cancelled);
+  EXPECT_GT(polls, 9U);
+  EXPECT_FALSE(lane_->is_recorded);
+}
+
+TEST_F(EngineTest, ProfileRefusesWhatItCanNotRun) {
+  EXPECT_EQ(measure_profile(*engine_, {.generated_tokens = 0}, {}).error().code,
+            ErrorCode::invalid_argument);
+  EXPECT_EQ(
+      measure_profile(*engine_, {.prompt_tokens = 100, .generated_tokens = 50, .depth = 51}, {})
+          .error()
+          .message,
+      "The profile needs 201 positions (the context has 200).");
+  lane_->has_clock = false;
+  EXPECT_EQ(measure_profile(*engine_, {}, {}).error().message, "The fake lane has no clock.");
+}
+
+TEST_F(EngineTest, ProfiledBenchHasTheLastRunOfEachTestOrTheReasonWhyNot) {
+  const SpeedOptions options{.prompt_tokens = 20,
+                             .generated_tokens = 4,
+                             .depth = 10,
+                             .repetitions = 2,
+                             .is_profiled = true};
+  const auto rows = measure_speed(*engine_, options, {});
+  ASSERT_TRUE(rows.has_value());
+  EXPECT_EQ((*rows)[0].profile.value().reading.totals[Phase::attention].calls, 20U);
+  EXPECT_EQ((*rows)[1].profile.value().reading.totals[Phase::attention].calls, 4U);
+  lane_->has_clock = false;
+  const auto unrecorded = measure_speed(*engine_, options, {});
+  ASSERT_TRUE(unrecorded.has_value());
+  for (const SpeedRow& row : *unrecorded) {
+    EXPECT_FALSE(row.profile.has_value());
+    EXPECT_EQ(row.profile_error.value().message, "The fake lane has no clock.");
+  }
+  SpeedOptions off = options;
+  off.is_profiled = false;
+  const auto plain = measure_speed(*engine_, off, {});
+  ASSERT_TRUE(plain.has_value());
+  EXPECT_FALSE((*plain)[0].profile || (*plain)[0].profile_error);
+}
+
 }  // namespace
 }  // namespace qualia::engine

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "lanes/lane.h"
 #include "qualia/result.h"
 
 namespace qualia::engine {
@@ -50,12 +51,23 @@ struct SpeedOptions {
   uint32_t depth = 0;
   uint32_t sequences = 1;  // that decode side by side, a row of each in a step
   uint32_t repetitions = 5;
+  bool is_profiled = false;
+};
+
+// What a lane recorded during a run, and the run around it.
+struct ProfiledRun {
+  lanes::ProfileReading reading{};
+  uint64_t steps = 0;  // recorded or not
+  uint64_t wall_ns = 0;
 };
 
 struct SpeedRow {
   std::string test;             // "pp512", "tg128 @ d4096", as llama-bench does; "tg128 x8"
   std::vector<double> tok_s{};  // one per repetition, in order
   uint64_t bytes_per_token = 0;
+  // Of the last repetition, where the bench is profiled and the lane can.
+  std::optional<ProfiledRun> profile{};
+  std::optional<Error> profile_error{};  // why it can't
 };
 
 // Random tokens, warmed up once per test; with a depth, that many positions are computed first and
@@ -63,5 +75,18 @@ struct SpeedRow {
 // Errors: invalid_argument when depth + tokens exceed the context; cancelled.
 Result<std::vector<SpeedRow>> measure_speed(Engine& engine, const SpeedOptions& options,
                                             const Hooks& hooks);
+
+struct ProfileRunOptions {
+  uint32_t prompt_tokens = 0;
+  uint32_t generated_tokens = 32;
+  uint32_t depth = 0;
+  uint32_t every = 1;  // records one step in `every`
+};
+
+// One sequence: `depth` positions, then, recorded, the prompt and the tokens, decoded as in a
+// bench. A short run warms up. Progress in these two runs.
+// Errors: as measure_speed(); unsupported with the reason where the lane can't record.
+Result<ProfiledRun> measure_profile(Engine& engine, const ProfileRunOptions& options,
+                                    const Hooks& hooks);
 
 }  // namespace qualia::engine

@@ -9,4 +9,15 @@ Result<StepOutput> LaneModel::forward(const Batch& batch) {
   return collect(ticket);
 }
 
+Result<void> LaneModel::set_profiling(const ProfileOptions& options) {
+  if (!options.is_on) return {};
+  return unsupported("The {} lane reads no clock within a step.", resident().circuit.lane);
+}
+
+Result<ProfileReading> LaneModel::profile() { return ProfileReading{}; }
+
+Result<double> LaneModel::measure_read_bandwidth() {
+  return unsupported("The {} lane measures no bandwidth of its own.", resident().circuit.lane);
+}
+
 }  // namespace qualia::lanes

@@ -19,6 +19,7 @@
 
 #include "ops/decoder_spec.h"
 #include "ops/weights.h"
+#include "profile/recorder.h"
 #include "qualia/lane.h"
 #include "qualia/result.h"
 
@@ -89,6 +90,18 @@ struct ResidentReport {
   bool computes_in_submit = false;
 };
 
+// Profiling of a model's steps. Off, a step is what it would be without a profiler.
+struct ProfileOptions {
+  bool is_on = false;
+  uint32_t every = 1;  // records one step in `every`
+};
+
+struct ProfileReading {
+  profile::Snapshot totals{};
+  // Between what the clock is read: "each dispatch", "passes of one phase", "each stage".
+  std::string_view granularity{};
+};
+
 class LaneModel {
  public:
   virtual ~LaneModel() = default;
@@ -100,18 +113,29 @@ class LaneModel {
   virtual Result<void> reserve_pages(uint32_t page_count) = 0;
   virtual Result<void> copy_page(PageId from, PageId to) = 0;
 
-  // Queues a step; collect() waits for it. Steps run in order, and tickets are collected in order.
-  // The batch is read before submit() returns.
+  // Queues a step; collect() waits for it. Steps run in order, and tickets are collected in order,
+  // each once, those behind a step that failed included. The batch is read before submit() returns.
   virtual Result<StepTicket> submit(const Batch& batch) = 0;
   virtual Result<StepOutput> collect(StepTicket ticket) = 0;
 
   Result<StepOutput> forward(const Batch& batch);
+
+  // Starts or stops recording; what was recorded before is cleared. Errors: unsupported with the
+  // reason where the lane or its device reads no clock.
+  virtual Result<void> set_profiling(const ProfileOptions& options);
+  // Of the steps collected since set_profiling().
+  virtual Result<ProfileReading> profile();
+
+  // Bytes per second that the model's device reads from its memory, measured now: the ceiling of
+  // decoding. Errors: unsupported where the lane measures none of its own (host lanes: the host's).
+  virtual Result<double> measure_read_bandwidth();
 };
 
 // done and total in bytes; called from the loading thread.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
 struct LoadOptions {
+  CircuitInfo circuit{};  // one of the lane's circuits(); empty: the lane's first
   Precision precision = Precision::exact;
   KvType kv = KvType::automatic;
   size_t thread_count = 1;  // host threads the lane may keep busy

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -32,8 +33,25 @@ struct TestShape {
   bool tied = false;
 };
 
+// What of a shape quantised matrices can hold: rows of whole blocks of 32.
+inline TestShape whole_blocks(TestShape shape) {
+  const auto up = [](uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; };
+  shape.width = up(shape.width, 32);
+  shape.feed_forward = up(shape.feed_forward, 32);
+  shape.head_dim = up(shape.head_dim, shape.heads % 2 == 0 ? 16 : 32);
+  return shape;
+}
+
 class TestModel {
  public:
+  // How far rows may differ from batch to batch: 0 says bit for bit. A lane whose kernels go by the
+  // number of rows hides this by what row N04 allows.
+  static constexpr float kBatchTolerance = 0.0F;
+  // Of rows N12; where a load takes long, fewer.
+  static std::vector<uint32_t> odd_vocabularies() { return {257, 32001, 49153, 50257}; }
+  // Lanes that this machine lacks hide this.
+  static std::optional<std::string> absent_reason() { return std::nullopt; }
+
   using Key = std::pair<uint32_t, ops::WeightRole>;
 
   explicit TestModel(const TestShape& shape = {}) {
@@ -119,7 +137,8 @@ class TestModel {
                                      uint32_t page_count = 16) {
     Result<std::unique_ptr<LaneModel>> model = lane.load(spec, write(), options);
     EXPECT_TRUE(model.has_value()) << model.error().message;
-    EXPECT_TRUE((*model)->reserve_pages(page_count).has_value());
+    const Result<void> reserved = (*model)->reserve_pages(page_count);
+    EXPECT_TRUE(reserved.has_value()) << reserved.error().message;
     return std::move(*model);
   }
 
@@ -211,6 +230,21 @@ inline std::vector<std::vector<float>> feed(LaneModel& model, TestSequence& sequ
   std::vector<std::vector<float>> logits;
   for (const RowOutput& row : output->rows) logits.push_back(row.logits);
   return logits;
+}
+
+// `tolerance` 0: bit for bit. Else the largest logit is the same one too.
+inline void expect_same(const std::vector<float>& actual, const std::vector<float>& expected,
+                        float tolerance) {
+  if (tolerance == 0.0F) {
+    EXPECT_EQ(actual, expected);
+    return;
+  }
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(actual[i], expected[i], tolerance) << i;
+  const auto best = [](const std::vector<float>& logits) {
+    return std::max_element(logits.begin(), logits.end()) - logits.begin();
+  };
+  EXPECT_EQ(best(actual), best(expected));
 }
 
 inline std::vector<TokenId> random_tokens(size_t count, uint32_t vocabulary, uint32_t seed) {

@@ -7,7 +7,7 @@ import json
 import math
 import unittest
 
-from program import ESCAPE, MODEL, NO_TEMPLATE, PROGRAM, TINY, EndToEndTest, run
+from program import ESCAPE, MODEL, NO_TEMPLATE, PROGRAM, TINY, EndToEndTest, environment, run
 
 PATH_FIELDS = {
     "lane": str,
@@ -29,6 +29,18 @@ BENCH_FIELDS = [
     "runs",
     "bytes_per_token",
     "gb_per_s",
+    "ceiling_share",
+]
+PHASES = ["embedding", "gemm", "attention", "fused_block", "output_topk"]
+OP_FIELDS = [
+    "name",
+    "phase",
+    "calls",
+    "total_ns",
+    "bytes",
+    "multiply_adds",
+    "gb_per_s",
+    "gflop_per_s",
     "ceiling_share",
 ]
 SHORT_BENCH = ("bench", "-m", MODEL, "-p", "16", "-n", "4", "-r", "2")
@@ -329,6 +341,76 @@ class CommandsTest(EndToEndTest):
         rows = self.json(*SHORT_BENCH, "-b", "3", "-p", "0")
         self.assertEqual(["tg4 x3"], [row["test"] for row in rows])
 
+    def test_profile_json_has_the_promised_fields(self):
+        for lane in ("cpu", "reference"):
+            report = self.json("profile", "-m", MODEL, "-n", "6", "-d", "20", "--lane", lane)
+            self.assertEqual(PHASES, [phase["phase"] for phase in report["phases"]])
+            self.assert_fields(
+                dict.fromkeys(
+                    ("wall_ns", "busy_ns", "unattributed_ns", "dropped", "steps", "every"), int
+                ),
+                report,
+            )
+            self.assertIs(True, report["perturbed"])
+            self.assertEqual((6, 0), (report["steps"], report["dropped"]))
+            self.assertIn("perturbed", report["note"])
+            self.assertEqual("each stage", report["granularity"])
+            spent = sum(phase["total_ns"] for phase in report["phases"])
+            self.assertEqual(report["wall_ns"], spent + report["unattributed_ns"])
+            calls = {phase["phase"]: phase["calls"] for phase in report["phases"]}
+            self.assertEqual(  # a layer, six tokens
+                {"embedding": 6, "gemm": 24, "attention": 6, "fused_block": 0, "output_topk": 6},
+                calls,
+            )
+            for op in report["ops"]:
+                self.assertEqual(OP_FIELDS, list(op))
+                self.assertGreater(op["bytes"], 0)
+                self.assertGreater(op["gb_per_s"], 0)
+            for phase in report["phases"]:
+                mine = [op for op in report["ops"] if op["phase"] == phase["phase"]]
+                self.assertEqual(phase["total_ns"], sum(op["total_ns"] for op in mine))
+                self.assertEqual(phase["share"] is None, not mine)
+
+    def test_profile_trace_is_a_row_a_phase_and_an_event_a_call(self):
+        file = self.folder() / "trace.json"
+        done = run("profile", "-m", MODEL, "-n", "3", "-p", "5", "--trace", file)
+        text = self.assert_done(done).out.decode()
+        self.assertRegex(text, r"gemm +\d+ +\d+\.\d{3} +\d+\.\d %")
+        self.assertIn("tok/s, perturbed", text)
+        events = json.loads(file.read_text())["traceEvents"]
+        names = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M"}
+        self.assertEqual(PHASES, [names[row] for row in sorted(names) if row > 0])
+        spans = [event for event in events if event["ph"] == "X"]
+        self.assertEqual(4 * 7, len(spans))  # four steps of seven stages
+        for span in spans:
+            self.assertEqual(span["cat"], names[span["tid"]])
+        ends = [round(span["ts"] + span["dur"], 3) for span in spans]
+        self.assertEqual([0.0, *ends[:-1]], [span["ts"] for span in spans])
+
+    def test_profile_samples_and_takes_prompts_alone(self):
+        report = self.json("profile", "-m", MODEL, "-n", "7", "--every", "3")
+        self.assertEqual((3, 3), (report["steps"], report["every"]))
+        report = self.json("profile", "-m", MODEL, "-n", "0", "-p", "9")
+        self.assertEqual((1, 9, 0), (report["steps"], report["prompt_tokens"], report["tokens"]))
+        self.assert_fails(run("profile", "-m", MODEL, "-n", "200", "-d", "100"), "300", "256")
+        for place in ("/no/such/folder/t.json", "/dev/full"):
+            self.assert_fails(run("profile", "-m", MODEL, "-n", "1", "--trace", place), place)
+
+    def test_bench_has_phases_where_the_variable_asks_for_them(self):
+        for value in ("1", "True"):
+            env = environment(QUALIA_LLM_GPU_PROFILE=value)
+            for row in self.json(*SHORT_BENCH, env=env):
+                self.assertEqual(BENCH_FIELDS, list(row)[: len(BENCH_FIELDS)])
+                self.assertEqual(PHASES, [phase["phase"] for phase in row["phases"]])
+                self.assertIs(True, row["perturbed"])
+            text = self.assert_done(run(*SHORT_BENCH, env=env)).out.decode()
+            self.assertEqual(2, text.count("perturbed"))
+        env = environment(QUALIA_LLM_GPU_PROFILE="off")
+        self.assertEqual(BENCH_FIELDS, list(self.json(*SHORT_BENCH, env=env)[0]))
+        env = environment(QUALIA_LLM_GPU_PROFILE="maybe")
+        done = run(*SHORT_BENCH, env=env)
+        self.assert_usage_error(done, "QUALIA_LLM_GPU_PROFILE", "'maybe'", "true")
+
     def test_inspect_shape(self):
         report = self.json("inspect", MODEL)
         self.assertEqual((3, [str(MODEL)]), (report["version"], report["files"]))
@@ -358,6 +440,7 @@ class CommandsTest(EndToEndTest):
             ("inspect", MODEL),
             ("run", "-m", MODEL, "-p", "Hello", "-n", "0", "-vv"),
             SHORT_BENCH,
+            ("profile", "-m", MODEL, "-n", "2"),
             text,
             ("--help",),
             ("run", "--help"),

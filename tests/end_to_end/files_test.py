@@ -71,6 +71,7 @@ class NoModelTest(EndToEndTest):
         ("inspect",),
         ("logits", "--tokens", "1", "-m"),
         ("bench", "-m"),
+        ("profile", "-m"),
         ("perplexity", "-f", __file__, "-m"),
     )
 

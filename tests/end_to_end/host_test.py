@@ -71,13 +71,15 @@ class EnvironmentTest(EndToEndTest):
     def test_a_wish_for_another_device_is_never_silently_something_else(self):
         for how, env, words in (
             (("--lane", "cuda"), {}, ("'cuda'",)),
-            (("--backend", "vulkan"), {}, ("'vulkan'", "--backend")),
-            ((), {"QUALIA_WGPU_BACKEND": "Vulkan"}, ("'vulkan'", "QUALIA_WGPU_BACKEND")),
+            # Backends of other systems: no device here has them.
+            (("--backend", "dx12"), {}, ("'dx12'", "--backend")),
+            ((), {"QUALIA_WGPU_BACKEND": "Metal"}, ("'metal'", "QUALIA_WGPU_BACKEND")),
             (("--lane", "reference", "--backend", "metal"), {}, ("'metal'",)),
         ):
             for command in (
                 SHORT,
                 ("bench", "-m", MODEL),
+                ("profile", "-m", MODEL),
                 ("logits", "-m", MODEL, "--tokens", "1"),
                 ("perplexity", "-m", MODEL, "-f", __file__),
                 ("chat", "-m", MODEL),
@@ -227,6 +229,7 @@ class StreamsTest(EndToEndTest):  # U15
         ("run", "--help"),
         (*SHORT, "--json"),
         ("bench", "-m", MODEL, "-p", "4", "-n", "1", "-r", "1", "--json"),
+        ("profile", "-m", MODEL, "-n", "1"),
     )
 
     def test_a_full_disk_is_an_error_that_is_said(self):

@@ -142,6 +142,7 @@ class SignalsTest(EndToEndTest):
         for arguments in (
             ("perplexity", "-m", self.endless, "-f", self.long_prompt, "-c", "20000"),
             ("bench", "-m", self.endless, "-p", "30000", "-n", "30000"),
+            ("profile", "-m", self.endless, "-n", "30000"),
             ("run", "-m", MODEL, "-p", "-"),
             ("tokenize", "-m", MODEL, "-"),
         ):

@@ -7,7 +7,17 @@ import unittest
 
 from program import MODEL, PROGRAM, ROOT, EndToEndTest, Terminal, run
 
-COMMANDS = ("run", "chat", "bench", "perplexity", "logits", "tokenize", "detokenize", "inspect")
+COMMANDS = (
+    "run",
+    "chat",
+    "bench",
+    "profile",
+    "perplexity",
+    "logits",
+    "tokenize",
+    "detokenize",
+    "inspect",
+)
 OPTION = re.compile(r"^  ((?:-{1,2}[a-z][a-z-]*,?)+)", re.M)
 
 
@@ -36,6 +46,7 @@ class UsageTest(EndToEndTest):
             (("logits",), ("--tokens",)),
             (("perplexity",), ("-f",)),
             (("bench", "-p", "0", "-n", "0"), ("nothing",)),
+            (("profile", "-p", "0", "-n", "0"), ("nothing",)),
             (("chat", "x"), ("'x'",)),
             (("tokenize", "-n", "x"), ("'-n'",)),
             (("run", "--json=maybe", "-p", "x"), ("--json",)),
@@ -83,6 +94,7 @@ class UsageTest(EndToEndTest):
             ("bench", "-r", "0"),
             ("bench", "-r", "1001"),
             ("bench", "-p", "x"),
+            ("profile", "--every", "0"),
         ):
             with self.subTest(arguments=arguments):
                 self.assert_usage_error(run(*arguments), f"'{arguments[-1]}'")

@@ -1,6 +1,7 @@
 // The cases that every lane passes, on the reference lane in a worker process: the same bits.
 #include "lanes/batching_cases.h"
 #include "lanes/numbers_cases.h"
+#include "lanes/profile_cases.h"
 #include "lanes/reference/reference_lane.h"
 #include "worker_fixture.h"
 
@@ -8,6 +9,7 @@ namespace qualia::lanes {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Worker, Batching, worker::TestModel);
 INSTANTIATE_TYPED_TEST_SUITE_P(Worker, Numbers, worker::TestModel);
+INSTANTIATE_TYPED_TEST_SUITE_P(Worker, HostProfile, worker::TestModel);
 
 namespace worker {
 namespace {
@@ -53,6 +55,37 @@ TEST(WorkerModel, ReportsWhatTheHostedLaneReports) {
   EXPECT_EQ(hosted->resident().batch_rows, direct->resident().batch_rows);
   EXPECT_TRUE(direct->resident().computes_in_submit);
   EXPECT_FALSE(hosted->resident().computes_in_submit);
+}
+
+TEST(WorkerModel, ReadsTheProfileOfTheHostedLane) {
+  TestModel test;
+  const auto read = [](LaneModel& model) {
+    EXPECT_TRUE(model.set_profiling({.is_on = true, .every = 2}).has_value());
+    TestSequence sequence{{0}};
+    decode(model, sequence, 4);
+    return model.profile().value();
+  };
+  const std::unique_ptr<LaneModel> hosted_model = test.load();
+  const ProfileReading hosted = read(*hosted_model);
+  const std::unique_ptr<LaneModel> direct_model = test.load_on(*make_reference_lane(), {});
+  const ProfileReading direct = read(*direct_model);
+  EXPECT_EQ(hosted.granularity, direct.granularity);
+  EXPECT_FALSE(hosted.granularity.empty());
+  EXPECT_EQ(hosted.totals.steps, 2U);
+  EXPECT_EQ(hosted.totals.spans.size(), direct.totals.spans.size());
+  ASSERT_EQ(hosted.totals.ops.size(), direct.totals.ops.size());
+  for (size_t i = 0; i < direct.totals.ops.size(); ++i) {
+    EXPECT_EQ(hosted.totals.ops[i].name, direct.totals.ops[i].name);
+    EXPECT_EQ(hosted.totals.ops[i].cost.bytes, direct.totals.ops[i].cost.bytes);
+  }
+}
+
+TEST(WorkerModel, SaysWhyTheHostedLaneCanNotBeProfiled) {
+  const auto model = load_trouble("works").value();
+  const Result<void> started = model->set_profiling({.is_on = true});
+  ASSERT_FALSE(started.has_value());
+  EXPECT_EQ(started.error().code, ErrorCode::unsupported);
+  EXPECT_TRUE(run_row(*model).has_value());
 }
 
 TEST(WorkerModel, CopiesPagesBetweenQueuedStepsInOrder) {

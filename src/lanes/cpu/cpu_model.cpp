@@ -90,7 +90,13 @@ Result<StepOutput> CpuModel::run(const Batch& batch) {
   resolve_pages(batch);
   StepOutput output = make_output(batch);
   Step step{spec_, weights_, *kernels_, pages_, *team_, work_, batch, output};
+  const size_t output_parts =
+      (work_.output_rows.size() + kOutputRowsAtOnce - 1) / kOutputRowsAtOnce;
+  if (clock_.begin_step(stage_count(spec_.layers.size(), output_parts))) step.clock = &clock_;
   team_->run([&step](size_t thread) { run_step(step, thread); });
+  if (step.clock != nullptr) {
+    clock_.end_step([&](Stage stage, uint32_t index) { return cost_of(step, stage, index); });
+  }
   return output;
 }
 
@@ -105,5 +111,10 @@ Result<StepTicket> CpuModel::submit(const Batch& batch) {
 }
 
 Result<StepOutput> CpuModel::collect(StepTicket ticket) { return steps_.take(ticket); }
+
+Result<void> CpuModel::set_profiling(const ProfileOptions& options) {
+  clock_.set(options);
+  return {};
+}
 
 }  // namespace qualia::lanes::cpu

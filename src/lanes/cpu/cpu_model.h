@@ -11,6 +11,7 @@
 #include "lanes/cpu/weights.h"
 #include "lanes/cpu/workspace.h"
 #include "lanes/lane.h"
+#include "lanes/stage_clock.h"
 #include "lanes/step_queue.h"
 
 namespace qualia::lanes::cpu {
@@ -34,6 +35,8 @@ class CpuModel final : public LaneModel {
   Result<void> copy_page(PageId from, PageId to) override;
   Result<StepTicket> submit(const Batch& batch) override;
   Result<StepOutput> collect(StepTicket ticket) override;
+  Result<void> set_profiling(const ProfileOptions& options) override;
+  Result<ProfileReading> profile() override { return clock_.reading(); }
 
  private:
   void resolve_tokens(const Batch& batch);
@@ -49,6 +52,7 @@ class CpuModel final : public LaneModel {
   Workspace work_;
   ResidentReport resident_;
   StepQueue steps_;
+  StageClock clock_;
 };
 
 // Prompt rows that take about a quarter of a second.

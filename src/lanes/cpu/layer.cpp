@@ -27,7 +27,9 @@ void add_attention(Step& step, size_t thread, size_t layer) {
                             {&weights.value, work.value.data()}};
   multiply(step, thread, normed, inputs, [](const Product&, const Range&) {});
   step.team.barrier();
+  step.end_stage(thread, Stage::qkv, layer);
   attend_rows(step, thread, layer);
+  step.end_stage(thread, Stage::attend, layer);
   const Activations& attended =
       prepare_rows(step, thread, work.attended.data(), weights.attention_output.columns());
   const Product output[] = {{&weights.attention_output, work.projected.data()}};
@@ -35,6 +37,7 @@ void add_attention(Step& step, size_t thread, size_t layer) {
     add_columns(step, product, panels);
   });
   step.team.barrier();
+  step.end_stage(thread, Stage::attention_output, layer);
 }
 
 void activate_columns(Step& step, size_t width, const Range& columns) {
@@ -58,12 +61,14 @@ void add_feed_forward(Step& step, size_t thread, size_t layer) {
     activate_columns(step, width, columns_of(weights.gate, panels));
   });
   step.team.barrier();
+  step.end_stage(thread, Stage::gate_up, layer);
   const Activations& activated = prepare_rows(step, thread, work.gate.data(), width);
   const Product output[] = {{&weights.down, work.projected.data()}};
   multiply(step, thread, activated, output, [&](const Product& product, const Range& panels) {
     add_columns(step, product, panels);
   });
   step.team.barrier();
+  step.end_stage(thread, Stage::down, layer);
 }
 
 // Threads take rows from opposite ends, so that one row's lookup and angles are made at once.
@@ -82,6 +87,7 @@ void begin_rows(Step& step, size_t thread) {
     }
   }
   step.team.barrier();
+  step.end_stage(thread, Stage::embedding, 0);
 }
 
 }  // namespace

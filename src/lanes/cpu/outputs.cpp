@@ -84,6 +84,7 @@ void compute_outputs(Step& step, size_t thread) {
                       step.output.rows[first + i]);
     }
     step.team.barrier();  // the next rows' logits take the same place
+    step.end_stage(thread, Stage::output, first / kOutputRowsAtOnce);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "lanes/cpu/pack_source.h"
+#include "lanes/pack_source.h"
 #include "tensor/float16.h"
 
 namespace qualia::lanes::cpu {

@@ -1,4 +1,4 @@
-#include "lanes/cpu/pack_source.h"
+#include "lanes/pack_source.h"
 
 #include <gtest/gtest.h>
 

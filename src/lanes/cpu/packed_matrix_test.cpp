@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lanes/cpu/pack_panel.h"
-#include "lanes/cpu/pack_source.h"
+#include "lanes/pack_source.h"
 #include "lanes/cpu/product_test_support.h"
 #include "lanes/cpu/product_variants.h"
 #include "lanes/cpu/quantize_activations.h"

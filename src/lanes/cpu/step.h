@@ -15,6 +15,7 @@
 #include "lanes/cpu/weights.h"
 #include "lanes/cpu/workspace.h"
 #include "lanes/lane.h"
+#include "lanes/stage_clock.h"
 
 namespace qualia::lanes::cpu {
 
@@ -26,10 +27,15 @@ struct Step {
   Team& team;
   Workspace& work;
   const Batch& batch;
-  StepOutput& output;  // has a row for each of work.output_rows
+  StepOutput& output;           // has a row for each of work.output_rows
+  StageClock* clock = nullptr;  // nullptr: this step is not profiled
 
   size_t row_count() const { return batch.rows.size(); }
   Range my_part(size_t count, size_t thread) const { return part_of(count, thread, team.size()); }
+  // To be called by all threads right after a barrier.
+  void end_stage(size_t thread, Stage stage, size_t index) const {
+    if (clock != nullptr && thread == 0) clock->end_stage(stage, index);
+  }
 };
 
 // The normed rows of x as the input of matrices: row i is row `indexes[i]` of x, or row i where
@@ -62,5 +68,9 @@ void compute_outputs(Step& step, size_t thread);
 
 // All of a step.
 void run_step(Step& step, size_t thread);
+
+// What a stage of the step reads and computes, by its shapes: a matrix is read once, keys and
+// values once for each tile of rows.
+profile::Cost cost_of(const Step& step, Stage stage, uint32_t index);
 
 }  // namespace qualia::lanes::cpu

@@ -7,15 +7,6 @@
 
 namespace qualia::lanes::cpu {
 
-// What of a shape quantised matrices can hold: rows of whole blocks of 32.
-inline TestShape whole_blocks(TestShape shape) {
-  const auto up = [](uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; };
-  shape.width = up(shape.width, 32);
-  shape.feed_forward = up(shape.feed_forward, 32);
-  shape.head_dim = up(shape.head_dim, shape.heads % 2 == 0 ? 16 : 32);
-  return shape;
-}
-
 template <Precision kPrecision, DType kDType = DType::f32>
 class TestModelOf : public lanes::TestModel {
  public:

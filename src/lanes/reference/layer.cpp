@@ -106,13 +106,16 @@ void add_attention(Step& step, size_t layer) {
                             {&weights.key, work.normed.data(), work.key.data()},
                             {&weights.value, work.normed.data(), work.value.data()}};
   multiply(step, inputs, step.row_count());
+  step.end_stage(Stage::qkv, layer);
   compute_angles(step, layer);
   rotate_and_store(step, layer);
   attend(step, layer);
+  step.end_stage(Stage::attend, layer);
   const Product output[] = {
       {&weights.attention_output, work.attended.data(), work.projected.data()}};
   multiply(step, output, step.row_count());
   add_projected(step);
+  step.end_stage(Stage::attention_output, layer);
 }
 
 void add_feed_forward(Step& step, size_t layer) {
@@ -127,9 +130,11 @@ void add_feed_forward(Step& step, size_t layer) {
     float* gate = work.gate.data() + row * width;
     ops::swiglu_f32(gate, work.up.data() + row * width, gate, width);
   });
+  step.end_stage(Stage::gate_up, layer);
   const Product output[] = {{&weights.down, work.gate.data(), work.projected.data()}};
   multiply(step, output, step.row_count());
   add_projected(step);
+  step.end_stage(Stage::down, layer);
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ StepOutput compute_outputs(Step& step) {
                         output.rows[first + i]);
       }
     });
+    step.end_stage(Stage::output, first / kOutputRowsAtOnce);
   }
   return output;
 }

@@ -52,9 +52,17 @@ StepOutput ReferenceModel::run(const Batch& batch) {
   resolve_tokens(batch);
   resolve_pages(batch);
   Step step{spec_, weights_, pages_, pool_, work_, batch};
+  const size_t output_parts =
+      (static_cast<size_t>(output_count) + kOutputRowsAtOnce - 1) / kOutputRowsAtOnce;
+  if (clock_.begin_step(stage_count(spec_.layers.size(), output_parts))) step.clock = &clock_;
   ops::embedding_f32(weights_.embedding, work_.tokens.data(), batch.rows.size(), work_.x.data());
+  step.end_stage(Stage::embedding, 0);
   for (size_t layer = 0; layer < spec_.layers.size(); ++layer) run_layer(step, layer);
-  return compute_outputs(step);
+  StepOutput output = compute_outputs(step);
+  if (step.clock != nullptr) {
+    clock_.end_step([&](Stage stage, uint32_t index) { return cost_of(step, stage, index); });
+  }
+  return output;
 }
 
 Result<StepTicket> ReferenceModel::submit(const Batch& batch) {
@@ -64,6 +72,11 @@ Result<StepTicket> ReferenceModel::submit(const Batch& batch) {
   } catch (const std::bad_alloc&) {
     return no_room_for_step(batch);
   }
+}
+
+Result<void> ReferenceModel::set_profiling(const ProfileOptions& options) {
+  clock_.set(options);
+  return {};
 }
 
 Result<StepOutput> ReferenceModel::collect(StepTicket ticket) { return steps_.take(ticket); }

@@ -8,6 +8,7 @@
 #include "lanes/reference/kv_pages.h"
 #include "lanes/reference/weights.h"
 #include "lanes/reference/workspace.h"
+#include "lanes/stage_clock.h"
 #include "lanes/step_queue.h"
 
 namespace qualia::lanes::reference {
@@ -22,6 +23,8 @@ class ReferenceModel final : public LaneModel {
   Result<void> copy_page(PageId from, PageId to) override;
   Result<StepTicket> submit(const Batch& batch) override;
   Result<StepOutput> collect(StepTicket ticket) override;
+  Result<void> set_profiling(const ProfileOptions& options) override;
+  Result<ProfileReading> profile() override { return clock_.reading(); }
 
  private:
   void resolve_tokens(const Batch& batch);
@@ -35,6 +38,7 @@ class ReferenceModel final : public LaneModel {
   Workspace work_;
   ResidentReport resident_;
   StepQueue steps_;
+  StageClock clock_;
 };
 
 }  // namespace qualia::lanes::reference

@@ -9,6 +9,7 @@
 #include "lanes/reference/kv_pages.h"
 #include "lanes/reference/weights.h"
 #include "lanes/reference/workspace.h"
+#include "lanes/stage_clock.h"
 
 namespace qualia::lanes::reference {
 
@@ -19,8 +20,12 @@ struct Step {
   ThreadPool& pool;
   Workspace& work;
   const Batch& batch;
+  StageClock* clock = nullptr;  // nullptr: this step is not profiled
 
   size_t row_count() const { return batch.rows.size(); }
+  void end_stage(Stage stage, size_t index) const {
+    if (clock != nullptr) clock->end_stage(stage, index);
+  }
 };
 
 struct Product {
@@ -48,5 +53,9 @@ void run_layer(Step& step, size_t layer);
 
 // Final norm, output matrix and the form that each row asked for. Throws std::bad_alloc.
 StepOutput compute_outputs(Step& step);
+
+// What a stage of the step reads and computes, by its shapes: a matrix is read once, keys and
+// values once for each row.
+profile::Cost cost_of(const Step& step, Stage stage, uint32_t index);
 
 }  // namespace qualia::lanes::reference

@@ -1,5 +1,7 @@
 #include "lanes/worker/messages.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 // Fields are taken apart by structured bindings, and values of enums are listed in switches: a new
@@ -101,6 +103,18 @@ constexpr bool is_known(ops::WeightRole role) {
     case ops::WeightRole::gate:
     case ops::WeightRole::up:
     case ops::WeightRole::down:
+      return true;
+  }
+  return false;
+}
+
+constexpr bool is_known(Phase phase) {
+  switch (phase) {
+    case Phase::embedding:
+    case Phase::gemm:
+    case Phase::attention:
+    case Phase::fused_block:
+    case Phase::output_topk:
       return true;
   }
   return false;
@@ -229,8 +243,8 @@ void carry(Archive& archive, Carried<Archive, CircuitsRequest>& request) {
 
 template <typename Archive>
 void carry(Archive& archive, Carried<Archive, LoadRequest>& request) {
-  auto& [lane, log_level, spec, weights, precision, kv, thread_count] = request;
-  carry_all(archive, lane, log_level, spec, weights, precision, kv, thread_count);
+  auto& [lane, circuit, log_level, spec, weights, precision, kv, thread_count] = request;
+  carry_all(archive, lane, circuit, log_level, spec, weights, precision, kv, thread_count);
 }
 
 template <typename Archive>
@@ -242,6 +256,59 @@ template <typename Archive>
 void carry(Archive& archive, Carried<Archive, CopyPage>& request) {
   auto& [from, to] = request;
   carry_all(archive, from, to);
+}
+
+template <typename Archive>
+void carry(Archive& archive, Carried<Archive, SetProfiling>& request) {
+  auto& [is_on, every] = request.options;
+  carry_all(archive, is_on, every);
+}
+
+template <typename Archive>
+void carry(Archive&, Carried<Archive, ReadProfile>&) {}
+
+template <typename Archive>
+void carry(Archive&, Carried<Archive, MeasureBandwidth>&) {}
+
+template <typename Archive>
+void carry(Archive& archive, Carried<Archive, Bandwidth>& bandwidth) {
+  carry(archive, bandwidth.bytes_per_s);
+}
+
+template <typename Archive>
+void carry(Archive& archive, Carried<Archive, PhaseTotal>& phase) {
+  auto& [total_ns, calls] = phase;
+  carry_all(archive, total_ns, calls);
+}
+
+template <typename Archive>
+void carry(Archive& archive, Carried<Archive, profile::OpTotal>& op) {
+  auto& [name, phase, total_ns, calls, cost] = op;
+  auto& [bytes, multiply_adds] = cost;
+  carry_all(archive, name, phase, total_ns, calls, bytes, multiply_adds);
+}
+
+template <typename Archive>
+void carry(Archive& archive, Carried<Archive, profile::Span>& span) {
+  auto& [op, step, begin_ns, end_ns] = span;
+  carry_all(archive, op, step, begin_ns, end_ns);
+}
+
+template <typename Archive>
+void carry(Archive& archive, Carried<Archive, profile::Snapshot>& totals) {
+  auto& [phases, ops, spans, steps, busy_ns, dropped] = totals;
+  for (auto& phase : phases) carry(archive, phase);
+  carry_all(archive, ops, spans, steps, busy_ns, dropped);
+  if constexpr (!Archive::kWrites) {
+    const auto is_unknown = [&](const profile::Span& span) { return span.op >= totals.ops.size(); };
+    if (std::ranges::any_of(totals.spans, is_unknown)) archive.fail();
+  }
+}
+
+template <typename Archive>
+void carry(Archive& archive, Carried<Archive, OwnedReading>& reading) {
+  auto& [totals, granularity] = reading;
+  carry_all(archive, totals, granularity);
 }
 
 template <typename Archive>
@@ -298,6 +365,11 @@ QUALIA_MESSAGE(CircuitsRequest)
 QUALIA_MESSAGE(LoadRequest)
 QUALIA_MESSAGE(ReservePages)
 QUALIA_MESSAGE(CopyPage)
+QUALIA_MESSAGE(SetProfiling)
+QUALIA_MESSAGE(ReadProfile)
+QUALIA_MESSAGE(MeasureBandwidth)
+QUALIA_MESSAGE(Bandwidth)
+QUALIA_MESSAGE(OwnedReading)
 QUALIA_MESSAGE(ShareBlock)
 QUALIA_MESSAGE(Step)
 QUALIA_MESSAGE(ProgressReport)

@@ -1,8 +1,8 @@
 // What the two ends of a worker's socket say to each other. The worker speaks first (Hello); then
-// the parent asks (circuits, load, reserve_pages, copy_page: one Reply each, in order), and queues
-// steps, each of which is answered by one Output, in order. Progress comes while a model loads.
-// Thread-safety: values.
-// Errors: decode() refuses bytes that are cut off, too long or name an unknown value.
+// the parent asks (circuits, load, reserve_pages, copy_page, profiling: one Reply each, in order),
+// and queues steps, each of which is answered by one Output, in order. Progress comes while a model
+// loads. Thread-safety: values. Errors: decode() refuses bytes that are cut off, too long or name
+// an unknown value.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,9 @@ enum class MessageKind : uint32_t {
   load,
   reserve_pages,
   copy_page,
+  set_profiling,
+  read_profile,
+  measure_bandwidth,
   share_block,
   step,
   progress,
@@ -44,6 +47,7 @@ struct CircuitsRequest {
 struct LoadRequest {
   static constexpr MessageKind kKind = MessageKind::load;
   std::string lane{};
+  CircuitInfo circuit{};  // of the lane; empty: its first
   LogLevel log_level = LogLevel::warn;
   ops::DecoderSpec spec{};
   ops::WeightMap weights{};
@@ -61,6 +65,29 @@ struct CopyPage {
   static constexpr MessageKind kKind = MessageKind::copy_page;
   PageId from = 0;
   PageId to = 0;
+};
+
+struct SetProfiling {
+  static constexpr MessageKind kKind = MessageKind::set_profiling;
+  ProfileOptions options{};
+};
+
+struct ReadProfile {
+  static constexpr MessageKind kKind = MessageKind::read_profile;
+};
+
+// The value of the reply to it: a ProfileReading that owns its text.
+struct OwnedReading {
+  profile::Snapshot totals{};
+  std::string granularity{};
+};
+
+// The value of the reply to it: bytes per second.
+struct MeasureBandwidth {
+  static constexpr MessageKind kKind = MessageKind::measure_bandwidth;
+};
+struct Bandwidth {
+  double bytes_per_s = 0.0;
 };
 
 // A descriptor of the memory goes with it. An id is the next one, or names a block to replace.
@@ -114,7 +141,7 @@ struct Output {
   Bytes values{};  // see row_values.h; empty where the step named a block
 };
 
-// Instantiated for every message above, ResidentReport and std::vector<CircuitInfo>.
+// Instantiated for every message above, OwnedReading, ResidentReport and std::vector<CircuitInfo>.
 template <typename T>
 Bytes encode(const T& value);
 template <typename T>

@@ -72,6 +72,50 @@ TEST(Messages, CarryAStepAndItsOutput) {
   EXPECT_EQ(read.error->message, "Too large.");
 }
 
+OwnedReading reading() {
+  OwnedReading made{.granularity = "each stage"};
+  made.totals.phases[4] = {70, 7};
+  made.totals.ops = {{"qkv", Phase::gemm, 50, 5, {1000, 2000}},
+                     {"attend", Phase::attention, 20, 2, {}}};
+  made.totals.spans = {{1, 0, 10, 30}, {0, 1, 0, 50}};
+  made.totals.steps = 2;
+  made.totals.busy_ns = 80;
+  made.totals.dropped = 3;
+  return made;
+}
+
+TEST(Messages, CarryAProfileWhole) {
+  const OwnedReading sent = reading();
+  const OwnedReading got = decode<OwnedReading>(encode(sent)).value();
+  EXPECT_EQ(got.granularity, "each stage");
+  EXPECT_EQ(got.totals[Phase::output_topk].total_ns, 70U);
+  EXPECT_EQ(got.totals[Phase::output_topk].calls, 7U);
+  ASSERT_EQ(got.totals.ops.size(), 2U);
+  EXPECT_EQ(got.totals.ops[0].name, "qkv");
+  EXPECT_EQ(got.totals.ops[0].cost.multiply_adds, 2000U);
+  EXPECT_EQ(got.totals.ops[1].phase, Phase::attention);
+  ASSERT_EQ(got.totals.spans.size(), 2U);
+  EXPECT_EQ(got.totals.spans[0].op, 1U);
+  EXPECT_EQ(got.totals.spans[0].end_ns, 30U);
+  EXPECT_EQ(got.totals.steps, 2U);
+  EXPECT_EQ(got.totals.busy_ns, 80U);
+  EXPECT_EQ(got.totals.dropped, 3U);
+  EXPECT_EQ(encode(got), encode(sent));
+
+  const SetProfiling on = decode<SetProfiling>(encode(SetProfiling{{true, 7}})).value();
+  EXPECT_TRUE(on.options.is_on);
+  EXPECT_EQ(on.options.every, 7U);
+}
+
+TEST(Messages, RefuseAProfileWhoseSpanIsOfNoOp) {
+  OwnedReading damaged = reading();
+  damaged.totals.spans[1].op = 2;
+  EXPECT_FALSE(decode<OwnedReading>(encode(damaged)).has_value());
+  damaged = reading();
+  damaged.totals.ops[0].phase = static_cast<Phase>(5);
+  EXPECT_FALSE(decode<OwnedReading>(encode(damaged)).has_value());
+}
+
 // A decode step of one sequence, whose page table has not changed.
 TEST(Messages, NeedAFewDozenBytesForADecodeStep) {
   const Step decode_step{.rows = {{-1, 0, 900, RowOutputKind::argmax, 0}},
@@ -96,6 +140,9 @@ TEST(Messages, AreRefusedWhenCutOffOrTooLong) {
   expect_refused_when_cut_or_longer(Reply{Error{ErrorCode::io, "No."}, Bytes(3)});
   expect_refused_when_cut_or_longer(Output{.rows = {RowHead{}}, .values = Bytes(8)});
   expect_refused_when_cut_or_longer(ResidentReport{});
+  expect_refused_when_cut_or_longer(SetProfiling{{true, 2}});
+  expect_refused_when_cut_or_longer(ReadProfile{});
+  expect_refused_when_cut_or_longer(reading());
   expect_refused_when_cut_or_longer(std::vector<CircuitInfo>{{"cpu", "CPU", "avx2"}});
 }
 

@@ -78,6 +78,12 @@ Result<void> Server::handle(const Frame& frame) {
       return on_reserve_pages(frame);
     case MessageKind::copy_page:
       return on_copy_page(frame);
+    case MessageKind::set_profiling:
+      return on_set_profiling(frame);
+    case MessageKind::read_profile:
+      return on_read_profile(frame);
+    case MessageKind::measure_bandwidth:
+      return on_measure_bandwidth(frame);
     case MessageKind::share_block:
       return on_share_block(frame);
     case MessageKind::step:
@@ -112,6 +118,7 @@ Result<void> Server::on_load(const Frame& frame) {
     return {};
   }
   LoadOptions options;
+  options.circuit = request.circuit;
   options.precision = request.precision;
   options.kv = request.kv;
   options.thread_count = static_cast<size_t>(request.thread_count);
@@ -143,6 +150,27 @@ Result<void> Server::on_copy_page(const Frame& frame) {
                     page_count_);
   }
   reply(model_->copy_page(request.from, request.to).map([] { return kNothing; }));
+  return {};
+}
+
+Result<void> Server::on_set_profiling(const Frame& frame) {
+  QUALIA_ASSIGN(const SetProfiling request, decode<SetProfiling>(frame.payload));
+  reply(model_->set_profiling(request.options).map([] { return kNothing; }));
+  return {};
+}
+
+Result<void> Server::on_read_profile(const Frame& frame) {
+  QUALIA_TRY(decode<ReadProfile>(frame.payload));
+  reply(model_->profile().map([](const ProfileReading& reading) {
+    return encode(OwnedReading{reading.totals, std::string(reading.granularity)});
+  }));
+  return {};
+}
+
+Result<void> Server::on_measure_bandwidth(const Frame& frame) {
+  QUALIA_TRY(decode<MeasureBandwidth>(frame.payload));
+  reply(model_->measure_read_bandwidth().map(
+      [](double bytes_per_s) { return encode(Bandwidth{bytes_per_s}); }));
   return {};
 }
 

@@ -40,6 +40,9 @@ class Server {
   Result<void> on_load(const Frame& frame);
   Result<void> on_reserve_pages(const Frame& frame);
   Result<void> on_copy_page(const Frame& frame);
+  Result<void> on_set_profiling(const Frame& frame);
+  Result<void> on_read_profile(const Frame& frame);
+  Result<void> on_measure_bandwidth(const Frame& frame);
   Result<void> on_share_block(const Frame& frame);
   Result<void> on_step(const Frame& frame);
 

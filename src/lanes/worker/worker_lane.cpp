@@ -41,6 +41,7 @@ class WorkerLane final : public Lane {
                                           const LoadOptions& options) const override {
     QUALIA_ASSIGN(std::unique_ptr<Link> link, Link::start(options_));
     const LoadRequest request{.lane = options_.lane_name,
+                              .circuit = options.circuit,
                               .log_level = current_log_level(),
                               .spec = spec,
                               .weights = weights,

@@ -81,6 +81,26 @@ Result<StepOutput> WorkerModel::collect(StepTicket ticket) {
   return output;
 }
 
+Result<void> WorkerModel::set_profiling(const ProfileOptions& options) {
+  QUALIA_TRY(request(SetProfiling{options}));
+  return {};
+}
+
+Result<ProfileReading> WorkerModel::profile() {
+  QUALIA_ASSIGN(const Bytes reply, request(ReadProfile{}));
+  Result<OwnedReading> reading = decode<OwnedReading>(reply);
+  if (!reading) return link_->lose_damaged(reading.error());
+  granularity_ = std::move(reading->granularity);
+  return ProfileReading{std::move(reading->totals), granularity_};
+}
+
+Result<double> WorkerModel::measure_read_bandwidth() {
+  QUALIA_ASSIGN(const Bytes reply, request(MeasureBandwidth{}));
+  const Result<Bandwidth> bandwidth = decode<Bandwidth>(reply);
+  if (!bandwidth) return link_->lose_damaged(bandwidth.error());
+  return bandwidth->bytes_per_s;
+}
+
 Result<void> WorkerModel::take_output(const Frame& frame) {
   Result<Output> output = decode<Output>(frame.payload);
   if (!output) return link_->lose_damaged(output.error());

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "lanes/lane.h"
@@ -23,6 +24,9 @@ class WorkerModel final : public LaneModel {
   Result<void> copy_page(PageId from, PageId to) override;
   Result<StepTicket> submit(const Batch& batch) override;
   Result<StepOutput> collect(StepTicket ticket) override;
+  Result<void> set_profiling(const ProfileOptions& options) override;
+  Result<ProfileReading> profile() override;
+  Result<double> measure_read_bandwidth() override;
 
   pid_t worker_id() const { return link_->process_id(); }
 
@@ -52,6 +56,7 @@ class WorkerModel final : public LaneModel {
   StepTicket next_ticket_ = 1;
   std::deque<Pending> pending_;
   std::deque<std::pair<StepTicket, Result<StepOutput>>> outputs_;  // come, not collected
+  std::string granularity_;                                        // that readings refer to
 };
 
 }  // namespace qualia::lanes::worker

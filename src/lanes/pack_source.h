@@ -1,6 +1,6 @@
 // Reading quantised source blocks as codes and float32 scales, before they are packed.
 // Thread-safety: pure.
-// Codes are what packed_format.h says for the format of the type: 0 .. 15 for the 4-bit types,
+// Codes are: 0 .. 15 for the 4-bit types,
 // 0 .. 31 or 0 .. 3 for types with a min, signed for the others. Values are exact.
 // Source: the formulas in ops/dequantize.h, block layouts in tensor/quant_blocks.h.
 #pragma once
@@ -10,7 +10,7 @@
 
 #include "tensor/dtype.h"
 
-namespace qualia::lanes::cpu {
+namespace qualia::lanes {
 
 // 32 values of a row: value = scale * code + min (4-bit codes without min: scale * (code - 8)).
 struct RowGroup {
@@ -29,9 +29,9 @@ struct SourceReader {
   void (*read)(const std::byte* block, RowGroup* groups) noexcept = nullptr;
 };
 
-// REQUIRES: packed_format_of(dtype) is an integer format.
+// REQUIRES: dtype is quantised in blocks of 32 or 256.
 SourceReader source_reader(DType dtype);
 
 SourceReader source_reader_k(DType dtype);  // the K types' share of source_reader()
 
-}  // namespace qualia::lanes::cpu
+}  // namespace qualia::lanes

@@ -1,9 +1,9 @@
 // The K types: super-blocks of 256 values, eight groups each.
-#include "lanes/cpu/pack_source.h"
+#include "lanes/pack_source.h"
 #include "tensor/float16.h"
 #include "tensor/quant_blocks.h"
 
-namespace qualia::lanes::cpu {
+namespace qualia::lanes {
 namespace {
 
 struct ScaleMin {
@@ -122,4 +122,4 @@ SourceReader source_reader_k(DType dtype) {
   }
 }
 
-}  // namespace qualia::lanes::cpu
+}  // namespace qualia::lanes

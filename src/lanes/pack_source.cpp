@@ -1,11 +1,11 @@
-#include "lanes/cpu/pack_source.h"
+#include "lanes/pack_source.h"
 
 #include <cstring>
 
 #include "tensor/float16.h"
 #include "tensor/quant_blocks.h"
 
-namespace qualia::lanes::cpu {
+namespace qualia::lanes {
 namespace {
 
 // Nibble i is code i, its upper nibble code i + 16.
@@ -79,4 +79,4 @@ SourceReader source_reader(DType dtype) {
   }
 }
 
-}  // namespace qualia::lanes::cpu
+}  // namespace qualia::lanes

@@ -1,0 +1,10 @@
+# cmake -D OUTPUT=<file> -D FILES=<list> -P embed_shaders.cmake: shader files as C++ strings.
+set(text "#include \"lanes/wgpu/shader_text.h\"\n\nnamespace qualia::lanes::wgpu {\n\n")
+string(APPEND text "std::string_view shader_text(std::string_view name) {\n")
+foreach(file ${FILES})
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} content)
+  string(APPEND text "  if (name == \"${name}\") return R\"wgsl(${content})wgsl\";\n")
+endforeach()
+string(APPEND text "  return {};\n}\n\n}  // namespace qualia::lanes::wgpu\n")
+file(WRITE ${OUTPUT} "${text}")
