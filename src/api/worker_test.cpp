@@ -87,6 +87,7 @@ TEST(WorkerProgram, HostsEveryLaneOfThisBuildWithTheSameBits) {
   const model::Decoder decoder = model::read_decoder(file).value();
   const Runtime runtime = Runtime::create().value();
   for (const auto& lane : runtime.state().lanes) {
+    if (lane->circuits(2).empty()) continue;  // no GPU here
     const auto hosted = lanes::make_worker_lane(worker_options(std::string(lane->name())).value());
     EXPECT_EQ(last_logits(*hosted, decoder), last_logits(*lane, decoder)) << lane->name();
     ASSERT_EQ(hosted->circuits(2).size(), lane->circuits(2).size());

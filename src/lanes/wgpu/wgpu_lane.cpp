@@ -94,8 +94,8 @@ class WgpuLane final : public Lane {
         there += (there.empty() ? "" : "; ") + circuit_of(entry.facts).label();
       }
     }
-    return not_found("'{}' is not there any more (the wgpu lane sees: {}).", wanted.label(),
-                     there.empty() ? "no GPU" : there);
+    if (there.empty()) return not_found("The wgpu lane sees no GPU.");
+    return not_found("'{}' is not there any more (the wgpu lane sees: {}).", wanted.label(), there);
   }
 
   // A software device takes the host's memory; others tell when it is taken.
