@@ -1,8 +1,15 @@
 #include "lanes/lane.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace qualia::lanes {
+
+size_t output_count(std::span<const Row> rows) {
+  return static_cast<size_t>(std::ranges::count_if(
+      rows, [](const Row& row) { return row.output != RowOutputKind::none; }));
+}
 
 Result<StepOutput> LaneModel::forward(const Batch& batch) {
   QUALIA_ASSIGN(const StepTicket ticket, submit(batch));

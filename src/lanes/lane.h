@@ -58,6 +58,9 @@ struct Batch {
   uint32_t top_k = 0;  // entries for rows with RowOutputKind::top_k, clamped to the vocabulary
 };
 
+// How many of the rows want an output.
+size_t output_count(std::span<const Row> rows);
+
 struct TokenLogit {
   TokenId token = 0;
   float logit = 0.0F;

@@ -1,6 +1,9 @@
 #include "lanes/pack_source.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <span>
 
 #include "tensor/float16.h"
 #include "tensor/quant_blocks.h"
@@ -77,6 +80,25 @@ SourceReader source_reader(DType dtype) {
     default:
       return source_reader_k(dtype);
   }
+}
+
+float row_factor(const SourceReader& reader, const std::byte* row, size_t block_count,
+                 size_t scale_count, bool has_min) {
+  // The last exponent but one of binary16, so that rounding up stays finite.
+  constexpr int kLargestExponent = 14;
+  RowGroup groups[kGroupsPerBlockMax];
+  float largest = 0.0F;
+  for (size_t b = 0; b < block_count; ++b) {
+    reader.read(row + b * reader.block_bytes, groups);
+    for (const RowGroup& group : std::span(groups, reader.groups_per_block)) {
+      for (size_t s = 0; s < scale_count; ++s) {
+        largest = std::max(largest, std::abs(group.scales[s]));
+        if (has_min) largest = std::max(largest, std::abs(group.mins[s]));
+      }
+    }
+  }
+  if (largest == 0.0F || !std::isfinite(largest)) return 1.0F;
+  return std::ldexp(1.0F, std::ilogb(largest) - kLargestExponent);
 }
 
 }  // namespace qualia::lanes

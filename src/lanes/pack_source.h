@@ -32,6 +32,12 @@ struct SourceReader {
 // REQUIRES: dtype is quantised in blocks of 32 or 256.
 SourceReader source_reader(DType dtype);
 
+// The power of two that brings a row's scales (`scale_count` a group) and, where the format has
+// them, mins into binary16's range with 11 bits: the largest becomes 2^14 .. 2^15. 1 for a row of
+// zeros, infinities or NaN.
+float row_factor(const SourceReader& reader, const std::byte* row, size_t block_count,
+                 size_t scale_count, bool has_min);
+
 SourceReader source_reader_k(DType dtype);  // the K types' share of source_reader()
 
 }  // namespace qualia::lanes

@@ -1,7 +1,5 @@
 #include "lanes/planes.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "lanes/pack_source.h"
@@ -10,34 +8,7 @@
 namespace qualia::lanes {
 namespace {
 
-// Exponent that a row's largest scale gets: the last but one of binary16, so that rounding up stays
-// finite.
-constexpr int kLargestExponent = 14;
-
 size_t groups_of(size_t k) { return (k + kGroupColumns - 1) / kGroupColumns; }
-
-float largest_of(const PlaneFormat& format, const RowGroup& group) {
-  float largest = 0.0F;
-  for (uint32_t s = 0; s < format.scale_count; ++s) {
-    largest = std::max(largest, std::abs(group.scales[s]));
-    if (format.has_min) largest = std::max(largest, std::abs(group.mins[s]));
-  }
-  return largest;
-}
-
-float factor_of(const PlaneFormat& format, const SourceReader& reader, const std::byte* row,
-                size_t block_count) {
-  RowGroup groups[kGroupsPerBlockMax];
-  float largest = 0.0F;
-  for (size_t b = 0; b < block_count; ++b) {
-    reader.read(row + b * reader.block_bytes, groups);
-    for (size_t g = 0; g < reader.groups_per_block; ++g) {
-      largest = std::max(largest, largest_of(format, groups[g]));
-    }
-  }
-  if (largest == 0.0F || !std::isfinite(largest)) return 1.0F;
-  return std::ldexp(1.0F, std::ilogb(largest) - kLargestExponent);
-}
 
 void write_codes_of(const PlaneFormat& format, const int8_t* codes, std::byte* target) {
   if (format.code == CodeKind::int8) {
@@ -74,7 +45,7 @@ void write_integer_row(const TensorView& source, const PlaneFormat& format, size
   const size_t block_count = source.row_bytes() / reader.block_bytes;
   float inverse_factor = 1.0F;
   if (factor) {
-    *factor = factor_of(format, reader, bytes, block_count);
+    *factor = row_factor(reader, bytes, block_count, format.scale_count, format.has_min);
     inverse_factor = 1.0F / *factor;
   }
   RowGroup groups[kGroupsPerBlockMax];

@@ -28,6 +28,18 @@ Result<void> check_attention(const ops::AttentionSpec& attention, size_t layer,
 
 }  // namespace
 
+KvType kv_of(const LoadOptions& options) {
+  if (options.kv != KvType::automatic) return options.kv;
+  switch (options.precision) {
+    case Precision::fast:
+      return KvType::int8;
+    case Precision::precise:
+      return KvType::f16;
+    default:
+      return KvType::f32;
+  }
+}
+
 std::string_view kv_name(KvType kv) {
   switch (kv) {
     case KvType::int8:

@@ -5,7 +5,8 @@
 
 namespace qualia::lanes {
 
-void StepQueue::check(const Batch& batch, uint32_t page_count, uint32_t vocabulary_size) const {
+void check_batch(const Batch& batch, uint32_t page_count, uint32_t vocabulary_size,
+                 size_t previous_outputs) {
   for (const Row& row : batch.rows) {
     QUALIA_CHECK(row.sequence < batch.sequences.size());
     const std::span<const PageId> pages = batch.sequences[row.sequence].pages;
@@ -13,7 +14,7 @@ void StepQueue::check(const Batch& batch, uint32_t page_count, uint32_t vocabula
     if (row.feedback == kNoFeedback) {
       QUALIA_CHECK(row.token >= 0 && static_cast<uint32_t>(row.token) < vocabulary_size);
     } else {
-      QUALIA_CHECK(row.feedback < previous_argmax_.size());
+      QUALIA_CHECK(row.feedback < previous_outputs);
     }
   }
   for (const SequenceView& sequence : batch.sequences) {

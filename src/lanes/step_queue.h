@@ -11,11 +11,16 @@
 
 namespace qualia::lanes {
 
+// Stops the program where a batch breaks its contract: rows name sequences, pages, tokens and
+// outputs of the previous step that there are.
+void check_batch(const Batch& batch, uint32_t page_count, uint32_t vocabulary_size,
+                 size_t previous_outputs);
+
 class StepQueue {
  public:
-  // Stops the program where a batch breaks its contract: rows name sequences, pages, tokens and
-  // earlier outputs that there are.
-  void check(const Batch& batch, uint32_t page_count, uint32_t vocabulary_size) const;
+  void check(const Batch& batch, uint32_t page_count, uint32_t vocabulary_size) const {
+    check_batch(batch, page_count, vocabulary_size, previous_argmax_.size());
+  }
 
   // The row's own token, or the one that the previous step chose.
   TokenId token_of(const Row& row) const;

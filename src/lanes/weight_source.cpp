@@ -46,6 +46,40 @@ std::string place(ops::WeightRole role, uint32_t layer) {
   return fmt::format("The {} weight of layer {}", role_name(role), layer);
 }
 
+struct WeightShape {
+  uint64_t columns = 0;
+  uint64_t rows = 1;
+};
+
+// The shape that the spec needs of a weight, as ops/weights.h lists them.
+WeightShape shape_of(const ops::DecoderSpec& spec, ops::WeightRole role, uint32_t layer) {
+  using ops::WeightRole;
+  const uint64_t width = spec.width;
+  if (layer == ops::kNoLayer) {
+    return {width, role == WeightRole::output_norm ? 1 : uint64_t{spec.vocabulary_size}};
+  }
+  const ops::AttentionSpec& attention = spec.layers[layer].attention;
+  const uint64_t queries = uint64_t{attention.head_count} * attention.head_dim;
+  const uint64_t keys = uint64_t{attention.kv_head_count} * attention.head_dim;
+  const uint64_t hidden = spec.layers[layer].feed_forward.width;
+  switch (role) {
+    case WeightRole::query:
+      return {width, queries};
+    case WeightRole::key:
+    case WeightRole::value:
+      return {width, keys};
+    case WeightRole::attention_output:
+      return {queries, width};
+    case WeightRole::gate:
+    case WeightRole::up:
+      return {width, hidden};
+    case WeightRole::down:
+      return {hidden, width};
+    default:  // the norms
+      return {width};
+  }
+}
+
 }  // namespace
 
 Result<const ops::WeightView*> WeightSource::find(ops::WeightRole role, uint32_t layer,
@@ -97,8 +131,8 @@ Result<std::span<const std::byte>> WeightSource::bytes_of(const ops::WeightView&
   return file.subspan(view.file_offset, view.size_bytes);
 }
 
-Result<ops::MatmulWeight> WeightSource::matrix(ops::WeightRole role, uint32_t layer,
-                                               uint64_t columns, uint64_t rows) {
+Result<ops::MatmulWeight> WeightSource::matrix(ops::WeightRole role, uint32_t layer) {
+  const auto [columns, rows] = shape_of(*spec_, role, layer);
   QUALIA_ASSIGN(const ops::WeightView* view, find(role, layer, columns, rows));
   QUALIA_ASSIGN(const std::span<const std::byte> bytes, bytes_of(*view));
   return ops::MatmulWeight{bytes.data(), view->dtype, rows, columns, bytes.size() / rows};
@@ -116,8 +150,8 @@ void WeightSource::release(const ops::MatmulWeight& weight, size_t begin, size_t
   }
 }
 
-Result<std::vector<float>> WeightSource::vector(ops::WeightRole role, uint32_t layer,
-                                                uint64_t count) {
+Result<std::vector<float>> WeightSource::vector(ops::WeightRole role, uint32_t layer) {
+  const uint64_t count = shape_of(*spec_, role, layer).columns;
   QUALIA_ASSIGN(const ops::WeightView* view, find(role, layer, count, 1));
   QUALIA_ASSIGN(const std::span<const std::byte> bytes, bytes_of(*view));
   std::vector<float> values(count);

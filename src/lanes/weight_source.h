@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/file_map.h"
+#include "ops/decoder_spec.h"
 #include "ops/matmul.h"
 #include "ops/weights.h"
 
@@ -24,14 +25,14 @@ class WeightSource {
  public:
   using CanCompute = bool (*)(DType dtype);
 
-  // `map` outlives this. Messages name the lane; `can_compute`: which matrices it takes.
-  WeightSource(const ops::WeightMap& map, std::string_view lane, CanCompute can_compute)
-      : map_(&map), lane_(lane), can_compute_(can_compute) {}
+  // `spec` and `map` outlive this. Messages name the lane; `can_compute`: which matrices it takes.
+  WeightSource(const ops::DecoderSpec& spec, const ops::WeightMap& map, std::string_view lane,
+               CanCompute can_compute)
+      : spec_(&spec), map_(&map), lane_(lane), can_compute_(can_compute) {}
 
   // Points into a mapped file: columns inputs, rows outputs.
-  Result<ops::MatmulWeight> matrix(ops::WeightRole role, uint32_t layer, uint64_t columns,
-                                   uint64_t rows);
-  Result<std::vector<float>> vector(ops::WeightRole role, uint32_t layer, uint64_t count);
+  Result<ops::MatmulWeight> matrix(ops::WeightRole role, uint32_t layer = ops::kNoLayer);
+  Result<std::vector<float>> vector(ops::WeightRole role, uint32_t layer = ops::kNoLayer);
 
   // Tells the system that rows [begin, end) of a matrix were consumed, so that their pages need not
   // stay resident. Any thread may call it.
@@ -47,6 +48,7 @@ class WeightSource {
   Result<std::span<const std::byte>> bytes_of(const ops::WeightView& view);
   Result<std::span<const std::byte>> open_file(const std::filesystem::path& path);
 
+  const ops::DecoderSpec* spec_;
   const ops::WeightMap* map_;
   std::string_view lane_;
   CanCompute can_compute_;

@@ -13,18 +13,6 @@ namespace {
 
 using namespace cpu;
 
-KvType kv_of(const LoadOptions& options) {
-  if (options.kv != KvType::automatic) return options.kv;
-  switch (options.precision) {
-    case Precision::fast:
-      return KvType::int8;
-    case Precision::precise:
-      return KvType::f16;
-    default:
-      return KvType::f32;
-  }
-}
-
 class CpuLane final : public Lane {
  public:
   explicit CpuLane(const CpuFeatures& features) : features_(features) {}

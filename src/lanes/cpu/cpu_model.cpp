@@ -83,9 +83,7 @@ StepOutput CpuModel::make_output(const Batch& batch) {
 
 Result<StepOutput> CpuModel::run(const Batch& batch) {
   if (batch.rows.empty()) return StepOutput{};
-  const auto wants_output = [](const Row& row) { return row.output != RowOutputKind::none; };
-  const auto output_count = std::count_if(batch.rows.begin(), batch.rows.end(), wants_output);
-  QUALIA_TRY(work_.fit(batch, static_cast<size_t>(output_count)));
+  QUALIA_TRY(work_.fit(batch, output_count(batch.rows)));
   resolve_tokens(batch);
   resolve_pages(batch);
   StepOutput output = make_output(batch);

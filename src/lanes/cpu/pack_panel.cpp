@@ -1,7 +1,6 @@
 #include "lanes/cpu/pack_panel.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "lanes/pack_source.h"
@@ -9,10 +8,6 @@
 
 namespace qualia::lanes::cpu {
 namespace {
-
-// Exponent that a row's largest scale gets: the last but one of binary16, so that rounding up stays
-// finite.
-constexpr int kScaleExponent = 14;
 
 void write_scale(const PackedFormatInfo& info, std::byte* target, size_t index, float value) {
   if (info.scale_bytes == sizeof(float)) {
@@ -51,30 +46,6 @@ void write_group(const PackedFormatInfo& info, const RowGroup& group, float inve
   }
 }
 
-float largest_scale(const PackedFormatInfo& info, const RowGroup* groups, size_t count) {
-  float largest = 0.0F;
-  for (size_t g = 0; g < count; ++g) {
-    for (size_t s = 0; s < info.scale_count; ++s) {
-      largest = std::max(largest, std::abs(groups[g].scales[s]));
-      if (info.has_min) largest = std::max(largest, std::abs(groups[g].mins[s]));
-    }
-  }
-  return largest;
-}
-
-// The power of two that brings a row's scales into binary16's range.
-float row_factor(const PackedFormatInfo& info, const SourceReader& reader, const std::byte* row,
-                 size_t source_blocks) {
-  RowGroup groups[kGroupsPerBlockMax];
-  float largest = 0.0F;
-  for (size_t b = 0; b < source_blocks; ++b) {
-    reader.read(row + b * reader.block_bytes, groups);
-    largest = std::max(largest, largest_scale(info, groups, reader.groups_per_block));
-  }
-  if (largest == 0.0F || !std::isfinite(largest)) return 1.0F;
-  return std::ldexp(1.0F, std::ilogb(largest) - kScaleExponent);
-}
-
 void pack_integer_row(const TensorView& source, PackedFormat format, size_t source_row,
                       std::byte* panel, size_t row, float* factor) {
   const PackedFormatInfo& info = packed_format_info(format);
@@ -83,7 +54,7 @@ void pack_integer_row(const TensorView& source, PackedFormat format, size_t sour
   const size_t source_blocks = source.row_bytes() / reader.block_bytes;
   float inverse_factor = 1.0F;
   if (factor != nullptr) {
-    *factor = row_factor(info, reader, bytes, source_blocks);
+    *factor = row_factor(reader, bytes, source_blocks, info.scale_count, info.has_min);
     inverse_factor = 1.0F / *factor;
   }
   RowGroup groups[kGroupsPerBlockMax];

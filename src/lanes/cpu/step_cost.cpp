@@ -1,19 +1,12 @@
 // What the stages of a step read and compute, for the profiler.
-#include <algorithm>
-#include <initializer_list>
-
 #include "lanes/cpu/step.h"
+#include "lanes/stage_cost.h"
 
 namespace qualia::lanes::cpu {
 namespace {
 
-profile::Cost product_cost(std::initializer_list<const PackedMatrix*> weights, size_t rows) {
-  profile::Cost cost;
-  for (const PackedMatrix* weight : weights) {
-    cost.bytes += weight->size_bytes();
-    cost.multiply_adds += uint64_t{rows} * weight->rows() * weight->columns();
-  }
-  return cost;
+profile::Cost product_cost(const PackedMatrix& weight, size_t rows) {
+  return {weight.size_bytes(), uint64_t{rows} * weight.rows() * weight.columns()};
 }
 
 profile::Cost attention_cost(const Step& step, size_t layer) {
@@ -31,19 +24,8 @@ profile::Cost attention_cost(const Step& step, size_t layer) {
 }  // namespace
 
 profile::Cost cost_of(const Step& step, Stage stage, uint32_t index) {
-  const size_t rows = step.row_count();
-  if (stage == Stage::embedding) return {rows * step.weights.embedding.row_bytes, 0};
-  if (stage == Stage::attend) return attention_cost(step, index);
-  if (stage == Stage::output) {
-    const size_t left = step.work.output_rows.size() - index * kOutputRowsAtOnce;
-    return product_cost({&step.weights.output}, std::min(left, kOutputRowsAtOnce));
-  }
-  const LayerWeights& weights = step.weights.layers[index];
-  if (stage == Stage::qkv)
-    return product_cost({&weights.query, &weights.key, &weights.value}, rows);
-  if (stage == Stage::attention_output) return product_cost({&weights.attention_output}, rows);
-  if (stage == Stage::gate_up) return product_cost({&weights.gate, &weights.up}, rows);
-  return product_cost({&weights.down}, rows);
+  return stage_cost(step, stage, index, step.work.output_rows.size(), kOutputRowsAtOnce,
+                    product_cost, [&](uint32_t layer) { return attention_cost(step, layer); });
 }
 
 }  // namespace qualia::lanes::cpu

@@ -25,55 +25,38 @@ struct Plan {
   std::vector<std::vector<Found>> stages;  // packed one after the other: a layer each, the output
 };
 
-Result<void> find_layer(WeightSource& source, const ops::DecoderSpec& spec, uint32_t layer,
-                        LayerWeights& weights, std::vector<Found>& found) {
-  const ops::LayerSpec& layer_spec = spec.layers[layer];
-  const uint64_t width = spec.width;
-  const uint64_t head_dim = layer_spec.attention.head_dim;
-  const uint64_t q_count = layer_spec.attention.head_count * head_dim;
-  const uint64_t kv_count = layer_spec.attention.kv_head_count * head_dim;
-  const uint64_t ff = layer_spec.feed_forward.width;
-  struct Wanted {
-    WeightRole role;
-    uint64_t columns;
-    uint64_t rows;
-    PackedMatrix* target;
-  };
-  const Wanted all[] = {{WeightRole::query, width, q_count, &weights.query},
-                        {WeightRole::key, width, kv_count, &weights.key},
-                        {WeightRole::value, width, kv_count, &weights.value},
-                        {WeightRole::attention_output, q_count, width, &weights.attention_output},
-                        {WeightRole::gate, width, ff, &weights.gate},
-                        {WeightRole::up, width, ff, &weights.up},
-                        {WeightRole::down, ff, width, &weights.down}};
-  QUALIA_ASSIGN(weights.attention_norm, source.vector(WeightRole::attention_norm, layer, width));
-  for (const Wanted& wanted : all) {
-    QUALIA_ASSIGN(const ops::MatmulWeight matrix,
-                  source.matrix(wanted.role, layer, wanted.columns, wanted.rows));
-    found.push_back({matrix, wanted.target});
+Result<void> find_layer(WeightSource& source, uint32_t layer, LayerWeights& weights,
+                        std::vector<Found>& found) {
+  const std::pair<WeightRole, PackedMatrix*> all[] = {
+      {WeightRole::query, &weights.query},
+      {WeightRole::key, &weights.key},
+      {WeightRole::value, &weights.value},
+      {WeightRole::attention_output, &weights.attention_output},
+      {WeightRole::gate, &weights.gate},
+      {WeightRole::up, &weights.up},
+      {WeightRole::down, &weights.down}};
+  QUALIA_ASSIGN(weights.attention_norm, source.vector(WeightRole::attention_norm, layer));
+  for (const auto& [role, target] : all) {
+    QUALIA_ASSIGN(const ops::MatmulWeight matrix, source.matrix(role, layer));
+    found.push_back({matrix, target});
   }
-  QUALIA_ASSIGN(weights.feed_forward_norm,
-                source.vector(WeightRole::feed_forward_norm, layer, width));
+  QUALIA_ASSIGN(weights.feed_forward_norm, source.vector(WeightRole::feed_forward_norm, layer));
   return {};
 }
 
 Result<Plan> find_all(WeightSource& source, const ops::DecoderSpec& spec, Weights& weights) {
   Plan plan;
-  QUALIA_ASSIGN(
-      const ops::MatmulWeight embedding,
-      source.matrix(WeightRole::token_embedding, ops::kNoLayer, spec.width, spec.vocabulary_size));
+  QUALIA_ASSIGN(const ops::MatmulWeight embedding, source.matrix(WeightRole::token_embedding));
   weights.embedding = {embedding.data, embedding.dtype, embedding.k, embedding.row_bytes};
   weights.layers.resize(spec.layers.size());
   for (uint32_t layer = 0; layer < spec.layers.size(); ++layer) {
     plan.stages.emplace_back();
-    QUALIA_TRY(find_layer(source, spec, layer, weights.layers[layer], plan.stages.back()));
+    QUALIA_TRY(find_layer(source, layer, weights.layers[layer], plan.stages.back()));
   }
-  QUALIA_ASSIGN(weights.output_norm,
-                source.vector(WeightRole::output_norm, ops::kNoLayer, spec.width));
+  QUALIA_ASSIGN(weights.output_norm, source.vector(WeightRole::output_norm));
   ops::MatmulWeight output = embedding;
   if (!spec.output_is_tied) {
-    QUALIA_ASSIGN(
-        output, source.matrix(WeightRole::output, ops::kNoLayer, spec.width, spec.vocabulary_size));
+    QUALIA_ASSIGN(output, source.matrix(WeightRole::output));
   }
   plan.stages.push_back({{output, &weights.output}});
   return plan;
@@ -159,7 +142,7 @@ void pack_all(const Plan& plan, const WeightSource& source, uint64_t total_bytes
 
 Result<Weights> load_weights(const ops::DecoderSpec& spec, const ops::WeightMap& map,
                              Precision precision, Isa isa, Team& team, const Progress& progress) {
-  WeightSource source(map, "cpu", PackedMatrix::can_pack);
+  WeightSource source(spec, map, "cpu", PackedMatrix::can_pack);
   Weights weights;
   QUALIA_ASSIGN(const Plan plan, find_all(source, spec, weights));
   QUALIA_TRY(make_matrices(plan, precision, isa, weights));

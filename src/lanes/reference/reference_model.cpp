@@ -46,14 +46,12 @@ void ReferenceModel::resolve_pages(const Batch& batch) {
 }
 
 StepOutput ReferenceModel::run(const Batch& batch) {
-  const auto wants_output = [](const Row& row) { return row.output != RowOutputKind::none; };
-  const auto output_count = std::count_if(batch.rows.begin(), batch.rows.end(), wants_output);
-  work_.fit(spec_, batch.rows.size(), static_cast<size_t>(output_count), pool_.thread_count());
+  const size_t outputs = output_count(batch.rows);
+  work_.fit(spec_, batch.rows.size(), outputs, pool_.thread_count());
   resolve_tokens(batch);
   resolve_pages(batch);
   Step step{spec_, weights_, pages_, pool_, work_, batch};
-  const size_t output_parts =
-      (static_cast<size_t>(output_count) + kOutputRowsAtOnce - 1) / kOutputRowsAtOnce;
+  const size_t output_parts = (outputs + kOutputRowsAtOnce - 1) / kOutputRowsAtOnce;
   if (clock_.begin_step(stage_count(spec_.layers.size(), output_parts))) step.clock = &clock_;
   ops::embedding_f32(weights_.embedding, work_.tokens.data(), batch.rows.size(), work_.x.data());
   step.end_stage(Stage::embedding, 0);

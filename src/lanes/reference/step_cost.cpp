@@ -1,19 +1,12 @@
 // What the stages of a step read and compute, for the profiler.
-#include <algorithm>
-#include <initializer_list>
-
 #include "lanes/reference/step.h"
+#include "lanes/stage_cost.h"
 
 namespace qualia::lanes::reference {
 namespace {
 
-profile::Cost product_cost(std::initializer_list<const ops::MatmulWeight*> weights, size_t rows) {
-  profile::Cost cost;
-  for (const ops::MatmulWeight* weight : weights) {
-    cost.bytes += uint64_t{weight->n} * weight->row_bytes;
-    cost.multiply_adds += uint64_t{rows} * weight->n * weight->k;
-  }
-  return cost;
+profile::Cost product_cost(const ops::MatmulWeight& weight, size_t rows) {
+  return {uint64_t{weight.n} * weight.row_bytes, uint64_t{rows} * weight.n * weight.k};
 }
 
 profile::Cost attention_cost(const Step& step, size_t layer) {
@@ -27,27 +20,11 @@ profile::Cost attention_cost(const Step& step, size_t layer) {
           2 * seen * attention.head_count * attention.head_dim};
 }
 
-size_t output_row_count(const Step& step) {
-  const auto wants_output = [](const Row& row) { return row.output != RowOutputKind::none; };
-  return static_cast<size_t>(std::ranges::count_if(step.batch.rows, wants_output));
-}
-
 }  // namespace
 
 profile::Cost cost_of(const Step& step, Stage stage, uint32_t index) {
-  const size_t rows = step.row_count();
-  if (stage == Stage::embedding) return {rows * step.weights.embedding.row_bytes, 0};
-  if (stage == Stage::attend) return attention_cost(step, index);
-  if (stage == Stage::output) {
-    const size_t left = output_row_count(step) - index * kOutputRowsAtOnce;
-    return product_cost({&step.weights.output}, std::min(left, kOutputRowsAtOnce));
-  }
-  const LayerWeights& weights = step.weights.layers[index];
-  if (stage == Stage::qkv)
-    return product_cost({&weights.query, &weights.key, &weights.value}, rows);
-  if (stage == Stage::attention_output) return product_cost({&weights.attention_output}, rows);
-  if (stage == Stage::gate_up) return product_cost({&weights.gate, &weights.up}, rows);
-  return product_cost({&weights.down}, rows);
+  return stage_cost(step, stage, index, output_count(step.batch.rows), kOutputRowsAtOnce,
+                    product_cost, [&](uint32_t layer) { return attention_cost(step, layer); });
 }
 
 }  // namespace qualia::lanes::reference

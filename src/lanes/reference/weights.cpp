@@ -9,26 +9,17 @@ namespace {
 
 using ops::WeightRole;
 
-Result<LayerWeights> load_layer(WeightSource& source, const ops::DecoderSpec& spec,
-                                uint32_t layer) {
-  const ops::LayerSpec& layer_spec = spec.layers[layer];
-  const uint64_t width = spec.width;
-  const uint64_t head_dim = layer_spec.attention.head_dim;
-  const uint64_t q_count = layer_spec.attention.head_count * head_dim;
-  const uint64_t kv_count = layer_spec.attention.kv_head_count * head_dim;
-  const uint64_t ff = layer_spec.feed_forward.width;
+Result<LayerWeights> load_layer(WeightSource& source, uint32_t layer) {
   LayerWeights weights;
-  QUALIA_ASSIGN(weights.attention_norm, source.vector(WeightRole::attention_norm, layer, width));
-  QUALIA_ASSIGN(weights.query, source.matrix(WeightRole::query, layer, width, q_count));
-  QUALIA_ASSIGN(weights.key, source.matrix(WeightRole::key, layer, width, kv_count));
-  QUALIA_ASSIGN(weights.value, source.matrix(WeightRole::value, layer, width, kv_count));
-  QUALIA_ASSIGN(weights.attention_output,
-                source.matrix(WeightRole::attention_output, layer, q_count, width));
-  QUALIA_ASSIGN(weights.feed_forward_norm,
-                source.vector(WeightRole::feed_forward_norm, layer, width));
-  QUALIA_ASSIGN(weights.gate, source.matrix(WeightRole::gate, layer, width, ff));
-  QUALIA_ASSIGN(weights.up, source.matrix(WeightRole::up, layer, width, ff));
-  QUALIA_ASSIGN(weights.down, source.matrix(WeightRole::down, layer, ff, width));
+  QUALIA_ASSIGN(weights.attention_norm, source.vector(WeightRole::attention_norm, layer));
+  QUALIA_ASSIGN(weights.query, source.matrix(WeightRole::query, layer));
+  QUALIA_ASSIGN(weights.key, source.matrix(WeightRole::key, layer));
+  QUALIA_ASSIGN(weights.value, source.matrix(WeightRole::value, layer));
+  QUALIA_ASSIGN(weights.attention_output, source.matrix(WeightRole::attention_output, layer));
+  QUALIA_ASSIGN(weights.feed_forward_norm, source.vector(WeightRole::feed_forward_norm, layer));
+  QUALIA_ASSIGN(weights.gate, source.matrix(WeightRole::gate, layer));
+  QUALIA_ASSIGN(weights.up, source.matrix(WeightRole::up, layer));
+  QUALIA_ASSIGN(weights.down, source.matrix(WeightRole::down, layer));
   return weights;
 }
 
@@ -36,21 +27,17 @@ Result<LayerWeights> load_layer(WeightSource& source, const ops::DecoderSpec& sp
 
 Result<Weights> load_weights(const ops::DecoderSpec& spec, const ops::WeightMap& map,
                              const Progress& progress) {
-  WeightSource source(map, "reference", [](DType) { return true; });
+  WeightSource source(spec, map, "reference", [](DType) { return true; });
   Weights weights;
-  QUALIA_ASSIGN(
-      const ops::MatmulWeight embedding,
-      source.matrix(WeightRole::token_embedding, ops::kNoLayer, spec.width, spec.vocabulary_size));
+  QUALIA_ASSIGN(const ops::MatmulWeight embedding, source.matrix(WeightRole::token_embedding));
   weights.embedding = {embedding.data, embedding.dtype, embedding.k, embedding.row_bytes};
   weights.output = embedding;
   if (!spec.output_is_tied) {
-    QUALIA_ASSIGN(weights.output, source.matrix(WeightRole::output, ops::kNoLayer, spec.width,
-                                                spec.vocabulary_size));
+    QUALIA_ASSIGN(weights.output, source.matrix(WeightRole::output));
   }
-  QUALIA_ASSIGN(weights.output_norm,
-                source.vector(WeightRole::output_norm, ops::kNoLayer, spec.width));
+  QUALIA_ASSIGN(weights.output_norm, source.vector(WeightRole::output_norm));
   for (uint32_t layer = 0; layer < spec.layers.size(); ++layer) {
-    QUALIA_ASSIGN(LayerWeights loaded, load_layer(source, spec, layer));
+    QUALIA_ASSIGN(LayerWeights loaded, load_layer(source, layer));
     weights.layers.push_back(std::move(loaded));
     if (progress) progress(source.taken_bytes(), map.size_bytes());
   }

@@ -18,7 +18,7 @@ class Loading {
       : device_(device),
         spec_(spec),
         pool_(options.thread_count),
-        source_(map, "wgpu",
+        source_(spec, map, "wgpu",
                 [](DType dtype) { return plane_format(dtype, Precision::fast).has_value(); }),
         matrices_(device, pool_, options.precision, binding_bytes_max,
                   [this](const ops::MatmulWeight& weight, size_t begin, size_t end) {
@@ -31,8 +31,7 @@ class Loading {
   Result<Weights> run() {
     Weights weights;
     if (!spec_.output_is_tied) {
-      QUALIA_ASSIGN(weights.embedding, one(WeightRole::token_embedding, ops::kNoLayer, spec_.width,
-                                           spec_.vocabulary_size));
+      QUALIA_ASSIGN(weights.embedding, one(WeightRole::token_embedding));
       tell();
     }
     for (uint32_t layer = 0; layer < spec_.layers.size(); ++layer) {
@@ -40,10 +39,10 @@ class Loading {
       weights.layers.push_back(std::move(loaded));
       tell();
     }
-    QUALIA_ASSIGN(weights.output_norm, vector(WeightRole::output_norm, ops::kNoLayer));
+    QUALIA_ASSIGN(weights.output_norm, vector(WeightRole::output_norm));
     const WeightRole output =
         spec_.output_is_tied ? WeightRole::token_embedding : WeightRole::output;
-    QUALIA_ASSIGN(weights.output, one(output, ops::kNoLayer, spec_.width, spec_.vocabulary_size));
+    QUALIA_ASSIGN(weights.output, one(output));
     if (progress_) progress_(total_bytes_, total_bytes_);
     weights.held_bytes = matrices_.resident_bytes() + norm_bytes_;
     weights.step_bytes = step_bytes(weights);
@@ -51,17 +50,23 @@ class Loading {
   }
 
  private:
-  Result<ops::MatmulWeight> find(WeightRole role, uint32_t layer, uint64_t columns, uint64_t rows) {
-    return source_.matrix(role, layer, columns, rows);
-  }
-
-  Result<Matrix> one(WeightRole role, uint32_t layer, uint64_t columns, uint64_t rows) {
-    QUALIA_ASSIGN(const ops::MatmulWeight found, find(role, layer, columns, rows));
+  Result<Matrix> one(WeightRole role, uint32_t layer = ops::kNoLayer) {
+    QUALIA_ASSIGN(const ops::MatmulWeight found, source_.matrix(role, layer));
     return matrices_.load({&found, 1}, Arrangement::one_after_the_other);
   }
 
-  Result<Buffer> vector(WeightRole role, uint32_t layer) {
-    QUALIA_ASSIGN(const std::vector<float> values, source_.vector(role, layer, spec_.width));
+  template <size_t kCount>
+  Result<Matrix> several(const WeightRole (&roles)[kCount], uint32_t layer,
+                         Arrangement arrangement) {
+    ops::MatmulWeight found[kCount];
+    for (size_t i = 0; i < kCount; ++i) {
+      QUALIA_ASSIGN(found[i], source_.matrix(roles[i], layer));
+    }
+    return matrices_.load(found, arrangement);
+  }
+
+  Result<Buffer> vector(WeightRole role, uint32_t layer = ops::kNoLayer) {
+    QUALIA_ASSIGN(const std::vector<float> values, source_.vector(role, layer));
     norm_bytes_ += values.size() * sizeof(float);
     return device_.create_filled(values.size() * sizeof(float), [&](std::byte* to) {
       const auto bytes = std::as_bytes(std::span(values));
@@ -70,27 +75,15 @@ class Loading {
   }
 
   Result<LayerWeights> load_layer(uint32_t layer) {
-    const ops::LayerSpec& layer_spec = spec_.layers[layer];
-    const uint64_t width = spec_.width;
-    const uint64_t head_dim = layer_spec.attention.head_dim;
-    const uint64_t q_count = layer_spec.attention.head_count * head_dim;
-    const uint64_t kv_count = layer_spec.attention.kv_head_count * head_dim;
-    const uint64_t ff = layer_spec.feed_forward.width;
     LayerWeights weights;
     QUALIA_ASSIGN(weights.attention_norm, vector(WeightRole::attention_norm, layer));
-    ops::MatmulWeight qkv[3];
-    QUALIA_ASSIGN(qkv[0], find(WeightRole::query, layer, width, q_count));
-    QUALIA_ASSIGN(qkv[1], find(WeightRole::key, layer, width, kv_count));
-    QUALIA_ASSIGN(qkv[2], find(WeightRole::value, layer, width, kv_count));
-    QUALIA_ASSIGN(weights.qkv, matrices_.load(qkv, Arrangement::one_after_the_other));
-    QUALIA_ASSIGN(weights.attention_output,
-                  one(WeightRole::attention_output, layer, q_count, width));
+    QUALIA_ASSIGN(weights.qkv, several({WeightRole::query, WeightRole::key, WeightRole::value},
+                                       layer, Arrangement::one_after_the_other));
+    QUALIA_ASSIGN(weights.attention_output, one(WeightRole::attention_output, layer));
     QUALIA_ASSIGN(weights.feed_forward_norm, vector(WeightRole::feed_forward_norm, layer));
-    ops::MatmulWeight gate_up[2];
-    QUALIA_ASSIGN(gate_up[0], find(WeightRole::gate, layer, width, ff));
-    QUALIA_ASSIGN(gate_up[1], find(WeightRole::up, layer, width, ff));
-    QUALIA_ASSIGN(weights.gate_up, matrices_.load(gate_up, Arrangement::in_turns));
-    QUALIA_ASSIGN(weights.down, one(WeightRole::down, layer, ff, width));
+    QUALIA_ASSIGN(weights.gate_up,
+                  several({WeightRole::gate, WeightRole::up}, layer, Arrangement::in_turns));
+    QUALIA_ASSIGN(weights.down, one(WeightRole::down, layer));
     return weights;
   }
 

@@ -28,33 +28,21 @@ constexpr Backend kBackends[] = {Backend::metal};
 constexpr Backend kBackends[] = {Backend::vulkan, Backend::gl};
 #endif
 
-KvType kv_of(const LoadOptions& options) {
-  if (options.kv != KvType::automatic) return options.kv;
-  switch (options.precision) {
-    case Precision::fast:
-      return KvType::int8;
-    case Precision::precise:
-      return KvType::f16;
-    default:
-      return KvType::f32;
-  }
-}
-
 CircuitInfo circuit_of(const AdapterFacts& facts) {
   return {"wgpu", facts.name, std::string(to_string(facts.backend))};
 }
 
 class WgpuLane final : public Lane {
  public:
-  WgpuLane(Result<std::shared_ptr<const Api>> api, const WgpuLaneOptions& options)
-      : api_(std::move(api)), options_(options) {}
+  explicit WgpuLane(const WgpuLaneOptions& options) : options_(options) {}
 
   std::string_view name() const override { return "wgpu"; }
 
   std::vector<CircuitInfo> circuits(size_t) const override {
     const std::lock_guard lock(mutex_);
-    if (circuits_ || !api_) return circuits_.value_or(std::vector<CircuitInfo>{});
+    if (circuits_) return *circuits_;
     circuits_.emplace();
+    if (!api()) return *circuits_;
     for (const Backend backend : kBackends) {
       for (const AdapterEntry& entry : adapters(backend)) {
         circuits_->push_back(circuit_of(entry.facts));
@@ -66,7 +54,7 @@ class WgpuLane final : public Lane {
   Result<std::unique_ptr<LaneModel>> load(const ops::DecoderSpec& spec,
                                           const ops::WeightMap& weights,
                                           const LoadOptions& options) const override {
-    if (!api_) return tl::unexpected<Error>(api_.error());
+    if (!api()) return tl::unexpected<Error>(api().error());
     QUALIA_TRY(check_spec(spec, "wgpu", kGpuHeadDimMax));
     QUALIA_ASSIGN(AdapterEntry entry, find(options.circuit));
     if (const std::string reason = entry.facts.unusable_reason(); !reason.empty()) {
@@ -81,8 +69,17 @@ class WgpuLane final : public Lane {
   }
 
  private:
+  // wgpu-native, opened when it is first asked for: most runs need none of it.
+  const Result<std::shared_ptr<const Api>>& api() const {
+    std::call_once(opened_, [this] {
+      api_ = load_api();
+      if (!api_) log(LogLevel::info, "No wgpu lane: {}", api_.error().message);
+    });
+    return api_;
+  }
+
   std::vector<AdapterEntry> adapters(Backend backend) const {
-    return list_adapters(**api_, backend, options_.validation ? Checks::validation : Checks::off);
+    return list_adapters(**api(), backend, options_.validation ? Checks::validation : Checks::off);
   }
 
   Result<AdapterEntry> find(const CircuitInfo& wanted) const {
@@ -123,13 +120,14 @@ class WgpuLane final : public Lane {
     if (options_.binding_bytes_max != 0) {
       binding_max = std::min(binding_max, options_.binding_bytes_max);
     }
-    QUALIA_ASSIGN(std::unique_ptr<Device> device, Device::open(*api_, std::move(entry)));
+    QUALIA_ASSIGN(std::unique_ptr<Device> device, Device::open(*api(), std::move(entry)));
     QUALIA_ASSIGN(Weights loaded, load_weights(*device, spec, weights, options, binding_max));
     return WgpuModel::create(std::move(device), spec, std::move(loaded), made);
   }
 
-  Result<std::shared_ptr<const Api>> api_;
   WgpuLaneOptions options_;
+  mutable std::once_flag opened_;
+  mutable Result<std::shared_ptr<const Api>> api_;
   mutable std::mutex mutex_;
   mutable std::optional<std::vector<CircuitInfo>> circuits_;
 };
@@ -137,14 +135,7 @@ class WgpuLane final : public Lane {
 }  // namespace
 
 std::unique_ptr<Lane> make_wgpu_lane(const WgpuLaneOptions& options) {
-  Result<std::shared_ptr<const Api>> api = load_api();
-  if (!api) log(LogLevel::info, "No wgpu lane: {}", api.error().message);
-  return std::make_unique<WgpuLane>(std::move(api), options);
-}
-
-std::optional<std::string> wgpu_absent_reason() {
-  const Result<std::shared_ptr<const Api>> api = load_api();
-  return api ? std::nullopt : std::optional(api.error().message);
+  return std::make_unique<WgpuLane>(options);
 }
 
 }  // namespace qualia::lanes

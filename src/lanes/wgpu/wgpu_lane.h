@@ -3,8 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "lanes/lane.h"
 
@@ -22,10 +20,7 @@ struct WgpuLaneOptions {
   bool gpu_kernels = false;
 };
 
-// A lane without circuits where wgpu-native is absent; wgpu_absent_reason() says why.
+// A lane without circuits where wgpu-native is absent; the log says why when it is first asked for.
 std::unique_ptr<Lane> make_wgpu_lane(const WgpuLaneOptions& options = {});
-
-// Why this process has no wgpu lane; nullopt: it has one.
-std::optional<std::string> wgpu_absent_reason();
 
 }  // namespace qualia::lanes

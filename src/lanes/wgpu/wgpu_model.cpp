@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "lanes/step_queue.h"
 #include "lanes/wgpu/bandwidth.h"
 #include "ops/top_k.h"
 
@@ -78,22 +79,6 @@ Result<void> WgpuModel::copy_page(PageId from, PageId to) {
   QUALIA_TRY(device_->errors().take());
   if (from == to) return {};
   return pages_.copy(from, to);
-}
-
-// Stops the program where a batch breaks its contract.
-void WgpuModel::check(const Batch& batch) const {
-  for (const Row& row : batch.rows) {
-    QUALIA_CHECK(row.sequence < batch.sequences.size());
-    QUALIA_CHECK(row.position / kPagePositions < batch.sequences[row.sequence].pages.size());
-    if (row.feedback == kNoFeedback) {
-      QUALIA_CHECK(row.token >= 0 && static_cast<uint32_t>(row.token) < spec_.vocabulary_size);
-    } else {
-      QUALIA_CHECK(row.feedback < last_output_count_);
-    }
-  }
-  for (const SequenceView& sequence : batch.sequences) {
-    for (const PageId page : sequence.pages) QUALIA_CHECK(page < pages_.page_count());
-  }
 }
 
 // The readback buffer: results of all outputs, then what each asked for besides.
@@ -250,7 +235,7 @@ Result<void> WgpuModel::run(const std::vector<Command>& commands, StepTimer* tim
 
 Result<StepTicket> WgpuModel::submit(const Batch& batch) {
   QUALIA_TRY(device_->errors().take());
-  check(batch);
+  check_batch(batch, pages_.page_count(), spec_.vocabulary_size, last_output_count_);
   Pending pending;
   QUALIA_TRY(plan_outputs(batch, pending));
   QUALIA_ASSIGN(pending.readback, take_readback(pending.readback_bytes, pending.readback_capacity));
@@ -339,13 +324,10 @@ Result<StepOutput> WgpuModel::collect(StepTicket ticket) {
   free_readbacks_.emplace_back(pending.readback_capacity, std::move(pending.readback));
   if (pending.timer) {
     // It was mapped right behind the results: a poll later at most.
-    QUALIA_TRY(pending.timer->is_ready() ? Result<void>{} : [&]() -> Result<void> {
-      while (!pending.timer->is_ready()) {
-        device_->poll();
-        QUALIA_TRY(device_->errors().take());
-      }
-      return {};
-    }());
+    while (!pending.timer->is_ready()) {
+      device_->poll();
+      QUALIA_TRY(device_->errors().take());
+    }
     pending.timer->read(recorder_);
     free_timers_.push_back(std::move(pending.timer));
   }

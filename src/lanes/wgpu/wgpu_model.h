@@ -71,7 +71,6 @@ class WgpuModel final : public LaneModel {
 
   WgpuModel(std::unique_ptr<Device> device, ops::DecoderSpec spec, Weights weights,
             const WgpuModelOptions& options);
-  void check(const Batch& batch) const;
   Result<void> plan_outputs(const Batch& batch, Pending& pending) const;
   Result<Buffer> take_readback(uint64_t size_bytes, uint64_t& capacity);
   Result<void> add_outputs(const Batch& batch, const StepInput& input, uint32_t first_result,

@@ -197,8 +197,7 @@ Result<void> Server::on_step(const Frame& frame) {
   Result<StepTicket> ticket = submit(step);
   previous_failure_.reset();
   if (!ticket) previous_failure_ = ticket.error();
-  previous_output_count_ = static_cast<size_t>(std::ranges::count_if(
-      step.rows, [](const Row& row) { return row.output != RowOutputKind::none; }));
+  previous_output_count_ = output_count(step.rows);
   steps_.push_back({step.ticket, std::move(ticket), step.block});
   return {};
 }

@@ -38,9 +38,7 @@ Result<StepTicket> WorkerModel::submit(const Batch& batch) {
                   .rows = {batch.rows.begin(), batch.rows.end()},
                   .tables = change_tables(batch)};
   QUALIA_TRY(link_->send(step));
-  const auto output_count = std::ranges::count_if(
-      batch.rows, [](const Row& row) { return row.output != RowOutputKind::none; });
-  pending_.push_back({next_ticket_, static_cast<size_t>(output_count), block});
+  pending_.push_back({next_ticket_, output_count(batch.rows), block});
   return next_ticket_++;
 }
 

@@ -23,6 +23,4 @@ std::unique_ptr<Lane> make_wgpu_lane(const WgpuLaneOptions&) {
   return std::make_unique<AbsentLane>();
 }
 
-std::optional<std::string> wgpu_absent_reason() { return kReason; }
-
 }  // namespace qualia::lanes
