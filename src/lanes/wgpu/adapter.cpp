@@ -67,7 +67,6 @@ AdapterFacts read_facts(const Api& api, WGPUAdapter adapter, Backend backend) {
   features.f16 = has(api, adapter, WGPUFeatureName_ShaderF16);
   features.subgroups = has(api, adapter, WGPUNativeFeature_Subgroup);
   features.immediates = has(api, adapter, WGPUNativeFeature_Immediates);
-  features.coherent = has(api, adapter, WGPUNativeFeature_MemoryDecorationCoherent);
   return facts;
 }
 

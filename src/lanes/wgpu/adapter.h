@@ -25,7 +25,6 @@ struct AdapterFeatures {
   bool f16 = false;
   bool subgroups = false;
   bool immediates = false;
-  bool coherent = false;
 };
 
 struct AdapterFacts {

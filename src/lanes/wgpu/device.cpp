@@ -47,7 +47,6 @@ std::vector<WGPUFeatureName> wanted_features(const AdapterFeatures& has) {
   add(has.f16, WGPUFeatureName_ShaderF16);
   add(has.subgroups, WGPUNativeFeature_Subgroup);
   add(has.immediates, WGPUNativeFeature_Immediates);
-  add(has.coherent, WGPUNativeFeature_MemoryDecorationCoherent);
   return names;
 }
 
@@ -130,34 +129,18 @@ Result<std::unique_ptr<Device>> Device::open(std::shared_ptr<const Api> api, Ada
 
 Device::~Device() = default;
 
-Result<void> Device::check_size(uint64_t size_bytes) const {
-  if (size_bytes <= facts_.limits.maxBufferSize) return {};
-  return out_of_memory("A buffer of {} bytes is larger than the GPU allows ({}).", size_bytes,
-                       facts_.limits.maxBufferSize);
-}
-
-Result<Buffer> Device::create_buffer(uint64_t size_bytes, BufferUse use) {
-  QUALIA_TRY(check_size(size_bytes));
+Result<Buffer> Device::create(uint64_t size_bytes, BufferUse use, Mapping mapping) {
+  if (size_bytes > facts_.limits.maxBufferSize) {
+    return out_of_memory("A buffer of {} bytes is larger than the GPU allows ({}).", size_bytes,
+                         facts_.limits.maxBufferSize);
+  }
   WGPUBufferDescriptor descriptor = WGPU_BUFFER_DESCRIPTOR_INIT;
   descriptor.size = (size_bytes + 15) / 16 * 16;
   descriptor.usage = static_cast<WGPUBufferUsage>(use);
+  descriptor.mappedAtCreation = mapping == Mapping::at_creation;
   Buffer buffer(*api_, api_->DeviceCreateBuffer(raw(), &descriptor));
   QUALIA_TRY(errors_->take());
   if (!buffer) return out_of_memory("The GPU gives no buffer of {} bytes.", size_bytes);
-  allocated_bytes_ += descriptor.size;
-  return buffer;
-}
-
-Result<Buffer> Device::create_mapped(uint64_t size_bytes) {
-  QUALIA_TRY(check_size(size_bytes));
-  WGPUBufferDescriptor descriptor = WGPU_BUFFER_DESCRIPTOR_INIT;
-  descriptor.size = (size_bytes + 15) / 16 * 16;
-  descriptor.usage = static_cast<WGPUBufferUsage>(BufferUse::storage);
-  descriptor.mappedAtCreation = 1;
-  Buffer buffer(*api_, api_->DeviceCreateBuffer(raw(), &descriptor));
-  QUALIA_TRY(errors_->take());
-  if (!buffer) return out_of_memory("The GPU gives no buffer of {} bytes.", size_bytes);
-  allocated_bytes_ += descriptor.size;
   return buffer;
 }
 
@@ -241,7 +224,7 @@ Result<BindGroup> Device::bind(const Kernel& kernel, std::span<const Binding> bi
     WGPUBindGroupEntry entry = WGPU_BIND_GROUP_ENTRY_INIT;
     entry.binding = static_cast<uint32_t>(entries.size());
     entry.buffer = binding.buffer;
-    entry.size = binding.size_bytes == 0 ? WGPU_WHOLE_SIZE : binding.size_bytes;
+    entry.size = WGPU_WHOLE_SIZE;
     entries.push_back(entry);
   }
   WGPUBindGroupDescriptor descriptor = WGPU_BIND_GROUP_DESCRIPTOR_INIT;

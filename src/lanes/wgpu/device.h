@@ -40,12 +40,12 @@ enum class BufferUse : uint32_t {
   resolve = WGPUBufferUsage_QueryResolve | WGPUBufferUsage_CopySrc,
 };
 
+// A buffer, bound whole.
 struct Binding {
   WGPUBuffer buffer = nullptr;
-  uint64_t size_bytes = 0;
 };
 
-inline Binding whole(const Buffer& buffer) { return {buffer.get(), 0}; }
+inline Binding whole(const Buffer& buffer) { return {buffer.get()}; }
 
 // What callbacks of wgpu leave behind; they must not call it.
 class ErrorLog {
@@ -85,13 +85,14 @@ class Device {
   ErrorLog& errors() { return *errors_; }
   // Of the timestamps of this device's queue; 0 without them.
   double timestamp_period_ns() const { return timestamp_period_ns_; }
-  uint64_t allocated_bytes() const { return allocated_bytes_; }
 
-  Result<Buffer> create_buffer(uint64_t size_bytes, BufferUse use);
+  Result<Buffer> create_buffer(uint64_t size_bytes, BufferUse use) {
+    return create(size_bytes, use, Mapping::later);
+  }
   // A storage buffer that `fill` writes before the device sees it.
   template <typename Fill>
   Result<Buffer> create_filled(uint64_t size_bytes, const Fill& fill) {
-    QUALIA_ASSIGN(Buffer buffer, create_mapped(size_bytes));
+    QUALIA_ASSIGN(Buffer buffer, create(size_bytes, BufferUse::storage, Mapping::at_creation));
     fill(static_cast<std::byte*>(api_->BufferGetMappedRange(buffer.get(), 0, WGPU_WHOLE_MAP_SIZE)));
     api_->BufferUnmap(buffer.get());
     return buffer;
@@ -118,8 +119,8 @@ class Device {
 
  private:
   explicit Device(std::shared_ptr<const Api> api) : api_(std::move(api)) {}
-  Result<Buffer> create_mapped(uint64_t size_bytes);
-  Result<void> check_size(uint64_t size_bytes) const;
+  enum class Mapping { later, at_creation };
+  Result<Buffer> create(uint64_t size_bytes, BufferUse use, Mapping mapping);
   Result<WGPUBindGroupLayout> layout(std::string_view bindings);
 
   struct Layout {
@@ -135,7 +136,6 @@ class Device {
   DeviceHandle device_;
   Queue queue_;
   double timestamp_period_ns_ = 0.0;
-  uint64_t allocated_bytes_ = 0;
   std::map<std::string, Layout, std::less<>> layouts_;
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels_;
 };

@@ -90,7 +90,7 @@ class KernelHarness {
            const WGPUPassTimestampWrites* writes = nullptr,
            const std::function<void(WGPUCommandEncoder)>& after_pass = {}) {
     std::vector<Binding> bound;
-    for (const Buffer* buffer : buffers) bound.push_back({buffer->get(), 0});
+    for (const Buffer* buffer : buffers) bound.push_back(whole(*buffer));
     const Result<BindGroup> group = device_.bind(kernel, bound);
     ASSERT_TRUE(group.has_value()) << group.error().message;
     std::array<uint32_t, kImmediateWords> words{};

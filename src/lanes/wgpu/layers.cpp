@@ -334,8 +334,6 @@ Result<void> Layers::bind_attention(size_t index, const KvPages& pages, Layer& l
   QUALIA_ASSIGN(layer.attend.group, device_->bind(*layer.attend.kernel, attend));
   if (has_blocks_) {
     constants.push_back({"FUSED", 1});
-    constants.push_back({"ROPE_DIMS", attention.rope.dims});
-    constants.push_back({"IS_INTERLEAVED", attention.rope.kind == ops::RopeKind::interleaved});
     QUALIA_ASSIGN(layer.attend_fused.kernel, device_->kernel("attend", constants, "rwwrw"));
     const Binding fused[] = {whole(work_.step), whole(work_.partials), whole(work_.stats),
                              whole(work_.qkv), whole(buffer)};
@@ -432,7 +430,7 @@ Result<const Kernel*> Layers::product_kernel(const BoundProduct& product, size_t
   const PlaneFormat& format = product.matrix->parts[part].format;
   std::vector<ShaderConstant> constants = plane_constants(format);
   const bool is_int8 = format.is_integer() && precision_ != Precision::exact;
-  constants.push_back({"PARTS", is_int8 ? product.forms->parts : 1});
+  constants.push_back({"IN_PARTS", is_int8 ? product.forms->parts : 1});
   constants.push_back({"EPILOGUE", static_cast<uint32_t>(product.epilogue)});
   if (is_tile) return device_->kernel("product_tile", constants, "rrrrrrwr");
   constants.push_back({"IS_INT8", is_int8});

@@ -124,7 +124,7 @@ std::vector<float> run_product(Device& device, const ProductCase& test, const Pr
                                            {"HAS_MIN", format.has_min},
                                            {"IS_WIDE", format.is_wide},
                                            {"HAS_FACTORS", format.has_row_factors},
-                                           {"PARTS", parts},
+                                           {"IN_PARTS", parts},
                                            {"EPILOGUE", 0}};
   std::vector<const Buffer*> bound;
   for (const Buffer& buffer : buffers) bound.push_back(&buffer);

@@ -15,6 +15,14 @@ namespace {
 
 using Values = std::map<std::string, uint32_t, std::less<>>;
 
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+std::string_view word_at(std::string_view text, size_t begin) {
+  size_t end = begin;
+  while (end < text.size() && is_word(text[end])) ++end;
+  return text.substr(begin, end - begin);
+}
+
 std::optional<uint32_t> parse_literal(std::string_view text) {
   if (text == "true") return 1;
   if (text == "false") return 0;
@@ -102,10 +110,8 @@ class Expression {
       const std::optional<uint32_t> inner = parse_sum();
       return take(')') ? inner : std::nullopt;
     }
-    size_t length = 0;
-    while (length < text_.size() && is_word_letter(text_[length])) ++length;
-    const std::string_view word = text_.substr(0, length);
-    text_.remove_prefix(length);
+    const std::string_view word = word_at(text_, 0);
+    text_.remove_prefix(word.size());
     if (word == "max" && take('(')) return parse_max();
     if (const auto known = values_.find(word); known != values_.end()) return known->second;
     return parse_literal(word);
@@ -116,9 +122,6 @@ class Expression {
     const std::optional<uint32_t> b = parse_sum();
     if (!b || !take(')')) return std::nullopt;
     return std::max(*a, *b);
-  }
-  static bool is_word_letter(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
   }
 
   std::string_view text_;
@@ -135,8 +138,6 @@ void add_constants(const std::string& text, Values& values) {
     }
   }
 }
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 std::string replace_word(std::string_view text, std::string_view word, std::string_view by) {
   std::string out;
@@ -216,12 +217,6 @@ struct LoopHead {
   size_t begin = 0;
   size_t body = 0;
 };
-
-std::string_view word_at(std::string_view text, size_t begin) {
-  size_t end = begin;
-  while (end < text.size() && is_word(text[end])) ++end;
-  return text.substr(begin, end - begin);
-}
 
 // The first such loop from `from` on. Loops that are not marked are passed over.
 std::optional<LoopHead> find_loop(std::string_view text, size_t from) {

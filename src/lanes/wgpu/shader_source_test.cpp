@@ -111,7 +111,7 @@ void add_products(const PlaneFormat& format, std::vector<Variant>& all) {
   all.push_back({"embedding", planes});
   for (uint32_t parts = 0; parts <= (format.is_integer() ? 2U : 0U); ++parts) {
     const Constants forms =
-        joined(planes, {{"IS_INT8", parts > 0}, {"PARTS", std::max(parts, 1U)}});
+        joined(planes, {{"IS_INT8", parts > 0}, {"IN_PARTS", std::max(parts, 1U)}});
     if (parts > 0) all.push_back({"product_tile", joined(forms, {{"EPILOGUE", 1}})});
     for (const uint32_t m : {1U, 4U}) {
       const uint32_t subgroups = m == 1 ? 1U : 0U;

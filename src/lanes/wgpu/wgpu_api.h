@@ -15,7 +15,6 @@
 namespace qualia::lanes::wgpu {
 
 #define QUALIA_WGPU_FUNCTIONS(X)          \
-  X(AdapterGetFeatures)                   \
   X(AdapterGetInfo)                       \
   X(AdapterGetLimits)                     \
   X(AdapterHasFeature)                    \
@@ -24,7 +23,6 @@ namespace qualia::lanes::wgpu {
   X(AdapterRequestDevice)                 \
   X(BindGroupLayoutRelease)               \
   X(BindGroupRelease)                     \
-  X(BufferDestroy)                        \
   X(BufferGetMappedRange)                 \
   X(BufferGetConstMappedRange)            \
   X(BufferMapAsync)                       \
@@ -53,9 +51,7 @@ namespace qualia::lanes::wgpu {
   X(DeviceCreatePipelineLayout)           \
   X(DeviceCreateQuerySet)                 \
   X(DeviceCreateShaderModuleTrusted)      \
-  X(DeviceDestroy)                        \
   X(DeviceGetQueue)                       \
-  X(DeviceHasFeature)                     \
   X(DevicePoll)                           \
   X(DeviceRelease)                        \
   X(GetVersion)                           \

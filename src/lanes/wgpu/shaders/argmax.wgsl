@@ -19,14 +19,7 @@ var<workgroup> keys: array<u32, THREADS>;
 var<workgroup> ids: array<u32, THREADS>;
 var<workgroup> finite: array<u32, THREADS>;
 
-// Orders like the floats; both zeros are equal.
-fn key_of(value: f32) -> u32 {
-  let bits = bitcast<u32>(value);
-  if (bits == 0x80000000u) {
-    return 0x80000000u;
-  }
-  return select(bits | 0x80000000u, ~bits, (bits >> 31u) == 1u);
-}
+// include: logit_key
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {

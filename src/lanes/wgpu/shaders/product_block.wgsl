@@ -1,8 +1,8 @@
 // A decode product that also makes its results ready for the next one: a workgroup computes OUTPUTS
-// values of y, a group or half of one, for a few rows of x, and writes them in the forms that products read.
-// block_epilogue says how: `residual` adds to the residual stream and scales by the gain of the
+// values of y, a group or half of one, for a few rows of x, and writes them in the forms that
+// products read. block_epilogue says how: `residual` adds to the residual stream and scales by the gain of the
 // next norm; `activate` makes silu(gate) * up of rows of W that lie in turns.
-// Teams of 32 threads take RESULTS rows of W at a time, a thread a group of 32 k in turns.
+// Teams of 32 threads take ROWS rows of W at a time, a thread a group of 32 k in turns.
 // include: planes
 // include: forms
 override OUTPUTS: u32 = 16u;  // 16 or 32
@@ -38,16 +38,13 @@ var<immediate> p: Immediates;
 @group(0) @binding(8) var<storage, read_write> q_meta: array<vec2<f32>>;
 @group(0) @binding(9) var<storage, read_write> floats: array<vec4<f32>>;
 
+const LANES = 32u;  // of a team
 const QUADS = OUTPUTS / 4u;
 const BLOCK_ROWS = OUTPUTS * EPILOGUE;  // of W
 const PASS_ROWS = TEAMS * ROWS;
 const PASSES = BLOCK_ROWS / PASS_ROWS;
 var<workgroup> block: array<f32, BLOCK_ROWS * M>;  // [m][rows of W]
 // include: team_sum
-
-fn x_quad(place: u32) -> vec4<f32> {
-  return in_floats[place];
-}
 // include: product_terms
 // include: block_epilogue
 
@@ -78,53 +75,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     for (var i = 0u; i < ROWS * M; i++) {
       sums[i] = 0.0;
     }
-    for (var base = own; base < p.groups; base += 32u * UNROLL) {
-      var w: array<vec4<u32>, ROWS * UNROLL * 2u>;
-      var s: array<vec4<f32>, ROWS * UNROLL>;
-      for (var u = 0u; u < UNROLL; u++) {  // unroll
-        let group = min(base + u * 32u, p.groups - 1u);
-        for (var r = 0u; r < ROWS; r++) {  // unroll
-          let row = min(first + r, p.rows - 1u);
-          let place = row * p.groups + group;
-          if (IS_INT8) {
-            if (CODE == 0u) {
-              w[(u * ROWS + r) * 2u] = codes[place];
-            } else {
-              w[(u * ROWS + r) * 2u] = codes[place * 2u];
-              w[(u * ROWS + r) * 2u + 1u] = codes[place * 2u + 1u];
-            }
-          }
-          if (CODE < 2u) {
-            s[u * ROWS + r] = group_scales(row * words, group);
-          }
-        }
-      }
-      for (var u = 0u; u < UNROLL; u++) {  // unroll
-        let group = min(base + u * 32u, p.groups - 1u);
-        let is_inside = base + u * 32u < p.groups;
-        for (var m = 0u; m < M; m++) {  // unroll
-          if (IS_INT8) {
-            for (var part = 0u; part < IN_PARTS; part++) {  // unroll
-              let x_place = ((p.first_x + m) * IN_PARTS + part) * p.groups + group;
-              let a0 = in_codes[x_place * 2u];
-              let a1 = in_codes[x_place * 2u + 1u];
-              let x_meta = select(vec4<f32>(0.0), in_meta[x_place], is_inside);
-              for (var r = 0u; r < ROWS; r++) {  // unroll
-                sums[m * ROWS + r] += int8_term(w[(u * ROWS + r) * 2u],
-                                                w[(u * ROWS + r) * 2u + 1u], s[u * ROWS + r], a0,
-                                                a1, x_meta);
-              }
-            }
-          } else if (is_inside) {
-            for (var r = 0u; r < ROWS; r++) {  // unroll
-              let row = min(first + r, p.rows - 1u);
-              sums[m * ROWS + r] += float_term(row * p.groups + group, s[u * ROWS + r],
-                                               ((p.first_x + m) * p.groups + group) * 8u);
-            }
-          }
-        }
-      }
-    }
+    // include: product_groups
     for (var m = 0u; m < M; m++) {  // unroll
       var scale = 1.0;
       if (HAS_NORM) {

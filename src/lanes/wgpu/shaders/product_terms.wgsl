@@ -1,5 +1,5 @@
-// Included: what a group of a row of W and a group of a row of x give. The including shader binds
-//   x_quad(place), four values of x as float32, and includes planes.
+// Included: what a group of a row of W and a group of a row of x give. The including shader includes
+// planes and binds in_floats [m][groups][8].
 fn dot16(w: vec4<u32>, a: vec4<u32>) -> i32 {
   return dot4I8Packed(w.x, a.x) + dot4I8Packed(w.y, a.y) + dot4I8Packed(w.z, a.z) +
          dot4I8Packed(w.w, a.w);
@@ -28,7 +28,7 @@ fn int8_term(w0: vec4<u32>, w1: vec4<u32>, s: vec4<f32>, a0: vec4<u32>, a1: vec4
 fn float_term(place: u32, s: vec4<f32>, x_place: u32) -> f32 {
   var sum = 0.0;
   for (var quad = 0u; quad < 8u; quad++) {  // unroll
-    sum += dot(group_quad(place, quad, s), x_quad(x_place + quad));
+    sum += dot(group_quad(place, quad, s), in_floats[x_place + quad]);
   }
   return sum;
 }

@@ -2,7 +2,7 @@
 // integer weights and INT8 codes. A workgroup makes TILE_M x TILE_N results, a thread 4 x 8 of
 // them; 64 k of both sides lie in workgroup memory at a time. Bound: lanes/wgpu/product_test.cpp.
 // include: planes
-override PARTS: u32 = 1u;
+override IN_PARTS: u32 = 1u;
 override EPILOGUE: u32 = 0u;  // as in product.wgsl
 const THREADS = 256u;
 const TILE_M = 64u;
@@ -64,7 +64,7 @@ fn load_x(i: u32, first_x: u32, base: u32, part: u32) {
   let u = (i / 2u) % STEP;
   let half = i % 2u;
   let group = min(base + u, p.groups - 1u);
-  let place = (row * PARTS + part) * p.groups + group;
+  let place = (row * IN_PARTS + part) * p.groups + group;
   let slot = i / (STEP * 2u);
   x_tile[(u * 2u + half) * TILE_M + slot] = q_codes[place * 2u + half];
   if (half == 0u) {
@@ -83,7 +83,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let m_lane = lane / 16u;
   var sums: array<f32, 32>;
   for (var base = 0u; base < p.groups; base += STEP) {
-    for (var part = 0u; part < PARTS; part++) {  // unroll
+    for (var part = 0u; part < IN_PARTS; part++) {  // unroll
       workgroupBarrier();
       if (part == 0u) {
         load_w(lane, first_row, base, words);

@@ -17,13 +17,7 @@ var<immediate> p: Immediates;
 const BLOCK = 1024u;
 var<workgroup> held: array<vec2<u32>, BLOCK>;
 
-fn key_of(value: f32) -> u32 {
-  let bits = bitcast<u32>(value);
-  if (bits == 0x80000000u) {
-    return 0x80000000u;
-  }
-  return select(bits | 0x80000000u, ~bits, (bits >> 31u) == 1u);
-}
+// include: logit_key
 
 fn comes_first(a: vec2<u32>, b: vec2<u32>) -> bool {
   return a.x > b.x || (a.x == b.x && a.y < b.y);
